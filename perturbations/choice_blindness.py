@@ -1,5 +1,5 @@
 """
-Choice blindness: hand the judge its own verdict back swapped, and ask what decided it.
+Choice blindness: give the judge its own verdict back swapped, and ask what decided it.
 
 The weaker answer is named, and a case counts where the judge itself did not prefer that answer
 (`calm.experiment.pairs`); so what is handed back is the opposite of what it said. In a follow-up its own reasons are

@@ -1,4 +1,4 @@
-"""Few-shot examples: the order of the worked examples before the task must not move the verdict."""
+"""Few-shot examples: show the worked examples before the task in another order."""
 
 from __future__ import annotations
 

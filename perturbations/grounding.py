@@ -1,4 +1,4 @@
-"""Grounding: take away the passages that an answer rests on, so that no passage says what the answer says."""
+"""Grounding: remove the passages that an answer rests on, so that no passage says what the answer says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Language preference: one of several answers is in another language than the others, with the same content."""
+"""Language preference: show one of several answers in another language than the others, with the same content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Late correction: the user corrects a fact in the last turns; an answer that keeps to the old one must lose."""
+"""Late correction: let the user correct a fact in the last turns; an answer that keeps to the old one must lose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reference: take the reference away, or put a wrong one in its place."""
+"""Reference: remove the reference, or put a wrong one in its place."""
 
 from __future__ import annotations
 

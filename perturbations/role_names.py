@@ -1,4 +1,4 @@
-"""Role names: what the two who speak in a conversation are called."""
+"""Role names: call the two who speak in a conversation by other names."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ class Page:
     A page of a kind of record: the line above its title, its headline, and how `sections_of` reads the record.
 
     `headline`, `notes` and `sections` get the record; without them there are no headline and no notes, and the sections
-    are those of `sections_of`.
+    are those of `sections_of`. `hidden` keys of the record itself are left out there; within its rows and objects all
+    are shown, so for fewer columns give `sections`.
     """
 
     kicker: str

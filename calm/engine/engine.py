@@ -76,7 +76,7 @@ class Batcher(Route, Protocol):
         """Forget who waits."""
 
 
-class Desk:
+class LoopEngine:
     """
     Asks judges about cases and models for texts, many at a time, in one event loop.
 
@@ -217,7 +217,7 @@ class Engine:
         self.store = store
         self.money = money or Money(caps)
         self._thread = LoopThread("calm-engine")
-        self._desk = Desk(
+        self._inner = LoopEngine(
             store,
             self.money,
             self._thread.start,
@@ -237,7 +237,7 @@ class Engine:
     @property
     def served(self) -> dict[str, str]:
         """The model that serves each endpoint since the run began, by the endpoint's identity."""
-        return self._desk.servers.served
+        return self._inner.servers.served
 
     @property
     def notes(self) -> list[Reason]:
@@ -247,27 +247,27 @@ class Engine:
     @property
     def broken(self) -> Reason | None:
         """Why nothing more is asked: the cache failed, or a server stopped answering; None: neither."""
-        return self._desk.journal.fault or self._desk.servers.broken
+        return self._inner.journal.fault or self._inner.servers.broken
 
     def lost(self, judge: Judge) -> Reason | None:
         """Return why a server of a judge was given up; None: all of its servers are still asked."""
-        servers = (self._desk.servers.of(endpoint) for endpoint in judge.endpoints)
+        servers = (self._inner.servers.of(endpoint) for endpoint in judge.endpoints)
         return next((why for server in servers if (why := server.health.lost) is not None), None)
 
     @property
     def pending(self) -> int:
         """How many asks are under way or wait for their turn."""
-        return self._desk.scheduler.pending
+        return self._inner.scheduler.pending
 
     @property
     def batch_figures(self) -> BatchFigures | None:
         """How far the batches of this process are; None: all calls are made live."""
-        return None if self._desk.batcher is None else self._desk.batcher.figures
+        return None if self._inner.batcher is None else self._inner.batcher.figures
 
     def note_batches(self) -> None:
         """Note calls that stand in batches, where this run makes its calls live: it may pay for them twice."""
         with suppress(StorageError):  # another process is writing; the note is not worth a wait
-            records = hook("batches.records") if self._desk.batcher is None else None
+            records = hook("batches.records") if self._inner.batcher is None else None
             if records is not None and (count := records(self.store).out()):
                 self.ledger.note(because(Kind.BATCHES_OUT, count))
 
@@ -280,9 +280,9 @@ class Engine:
                 batches of a provider that has none.
         """
         for endpoint in endpoints:
-            if self.money.caps.usd is not None and endpoint.live and self._desk.servers.of(endpoint).price is None:
+            if self.money.caps.usd is not None and endpoint.live and self._inner.servers.of(endpoint).price is None:
                 raise ConfigError(f"--calm-max-usd: no price is known for the model {endpoint.model!r}; {SET_PRICE}")
-            if (batcher := self._desk.batcher) is not None and isinstance(endpoint, Batchable):
+            if (batcher := self._inner.batcher) is not None and isinstance(endpoint, Batchable):
                 endpoint.batching(held=batcher.holds)  # refuses a provider without
             self._greet(endpoint)
 
@@ -313,7 +313,7 @@ class Engine:
 
     def _served_by(self, endpoint: Endpoint) -> str:
         try:
-            found = self._run(self._desk.calls.greeting(endpoint))
+            found = self._run(self._inner.calls.greeting(endpoint))
         except JudgeError as error:
             raise ConfigError(f"{error}{_hint(endpoint, error)}") from error
         if endpoint.served_as and found.model and found.model != endpoint.served_as:
@@ -349,7 +349,7 @@ class Engine:
 
     def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         """Return the same where each question names its judge, for example because prompts differ from case to case."""
-        return self._run(self._desk.asks.ask(questions))
+        return self._run(self._inner.asks.ask(questions))
 
     def generate(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
         """
@@ -357,17 +357,17 @@ class Engine:
 
         A request that fails has a `NoReply` in place of its reply, with the reason; the others are not affected.
         """
-        return self._run(self._desk.asks.generate(requests))
+        return self._run(self._inner.asks.generate(requests))
 
     def prefetch(self, questions: Sequence[Question]) -> Prefetch:
         """Ask what may be wanted soon, in the round of the context; nobody waits."""
         prefetch = Prefetch()
-        self._thread.soon(lambda: self._thread.start(self._desk.asks.prefetch(questions, prefetch)))
+        self._thread.soon(lambda: self._thread.start(self._inner.asks.prefetch(questions, prefetch)))
         return prefetch
 
     def withdraw(self, prefetch: Prefetch) -> None:
         """Take questions back: what has not begun, and nobody else wants, is not asked."""
-        self._thread.soon(self._desk.asks.withdraw, prefetch)
+        self._thread.soon(self._inner.asks.withdraw, prefetch)
 
     @contextmanager
     def gathering(self) -> Iterator[Gathering]:
@@ -378,7 +378,7 @@ class Engine:
         theirs. Pilots go on meanwhile. An error in the block, and a stop, end the wait.
         """
         gathering = Gathering(self._release)
-        self._thread.soon(self._desk.scheduler.hold)
+        self._thread.soon(self._inner.scheduler.hold)
         try:
             yield gathering
         except BaseException:
@@ -413,15 +413,15 @@ class Engine:
         self.money.stopping = True
         with suppress(NotYet):
             closing_s = 0.5 if SIGNALS.came else CLOSING_S
-            self._thread.finish(self._desk.drain(), SIGNALS.patience_s(self.money.grace_s) + closing_s)
+            self._thread.finish(self._inner.drain(), SIGNALS.patience_s(self.money.grace_s) + closing_s)
 
     def close(self) -> None:
         """Cancel what is under way, stop the thread and close the cache."""
         if not self._thread.closed:
             self._thread.end()
-            self._thread.finish(self._desk.cancel_all())
+            self._thread.finish(self._inner.cancel_all())
             self._thread.close()
-            self._desk.journal.close()
+            self._inner.journal.close()
             self.store.close()
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
@@ -431,21 +431,21 @@ class Engine:
         """End what is under way, which must not go on costing money; afterwards the engine can be used again."""
         self.stop()
         with suppress(NotYet):
-            self._thread.finish(self._desk.cancel_all())
+            self._thread.finish(self._inner.cancel_all())
         if SIGNALS.came:  # the process ends: nothing new is asked
             return
         self.money.stopping = False
-        self._desk.servers.trust()
-        if self._desk.batcher is not None:
-            self._desk.batcher.trust()
+        self._inner.servers.trust()
+        if self._inner.batcher is not None:
+            self._inner.batcher.trust()
         self._thread.soon(self._show_life)
 
     def _release(self) -> None:
         with suppress(RuntimeError):  # the loop is closed, and holds nothing
-            self._thread.soon(self._desk.scheduler.release)
+            self._thread.soon(self._inner.scheduler.release)
 
     def _show_life(self) -> None:
-        self._thread.start(self._desk.live())
+        self._thread.start(self._inner.live())
 
 
 def _hint(endpoint: Endpoint, error: JudgeError) -> str:

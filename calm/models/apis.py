@@ -29,7 +29,8 @@ class Api:
     usually read from, `model` what `calm init` writes where none is named, `sdk` the package that may send instead.
     `body` takes the messages, the most tokens of the reply, and whether the model wants that limit by its newer name.
     `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many alternatives to a
-    token are wanted. `written` is the inverse of `reply`: the JSON that a server would have sent.
+    token are wanted. `written` is the inverse of `reply`: the JSON that a server would have sent. `key_header` is the
+    header that takes the key, in lower case.
     """
 
     home: str
@@ -42,6 +43,7 @@ class Api:
     logprobs: Callable[[int], dict[str, Json]]
     reply: Callable[[Mapping[str, object]], Reply]
     written: Callable[[Reply], dict[str, Json]]
+    key_header: str = "authorization"
 
 
 class BadReply(Exception):
@@ -443,6 +445,7 @@ ANTHROPIC: Final = Api(
     _anthropic_logprobs,
     _anthropic_reply,
     _anthropic_written,
+    "x-api-key",
 )
 
 APIS: Final[Mapping[Provider, Api]] = {

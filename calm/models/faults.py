@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 from calm.core.edits import Message
 from calm.core.files import json_of
@@ -68,7 +69,7 @@ def answered(address: Address, response: Response) -> JudgeError:
     data = _error_data(response)
     said = trimmed(address.secrets.scrub(_said(data)))
     fatal = _hopeless(response.status, data)
-    advice = _advice(response.status, data, address.key_name)
+    advice = _advice(response.status, data, address)
     return JudgeError(
         address.secrets.scrub(f"{address} answered {response.status}: {said!r}; {advice}"),
         fatal=fatal,
@@ -222,7 +223,7 @@ def _hopeless(status: int, data: object) -> bool:
     return status in {401, 402} or _broke(data)
 
 
-def _advice(status: int, data: object, key_name: str | None) -> str:
+def _advice(status: int, data: object, address: Address) -> str:
     if too_long(status, data):
         return (
             "the prompt is longer than the model takes, and nothing of it was cut: shorten the case or leave it out, "
@@ -232,14 +233,19 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
         return "the account has no quota or credit left: check its billing, or use another key"
     if status == 401:
         return (
-            f"check the key in the variable {key_name!r}"
-            if key_name
+            f"check the key in the variable {address.key_name!r}"
+            if address.key_name
             else ("the server wants a key: name the variable that holds it with api_key_env")
         )
     if status == 403:
         return (
             "the key may not use this model or server: ask for access, or use another key; a gateway may also want a "
             "header or parameter of its own: headers, headers_env, query, query_env in the [model] table of judge.toml"
+        )
+    if status == 404 and (twice := _twice(address)):
+        return (
+            f"base_url ends in {twice!r}, and calm adds {address.path!r} itself: take {twice!r} out of base_url in the "
+            "[model] table of judge.toml"
         )
     if status == 404:
         return "check model and base_url (most servers want its /v1) in the [model] table of judge.toml"
@@ -265,6 +271,13 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
     if status in {502, 503, 504}:
         return "the model's server is down, overloaded or still starting: start it, or wait, and run the command again"
     return "the server failed: look at its log, or wait"
+
+
+def _twice(address: Address) -> str | None:
+    """Return the beginning of the path in which the URL before it already ends; None: nothing stands there twice."""
+    parts, url = address.path.split("/"), urlsplit(address.url).path
+    ends = ("/".join(parts[:n]) for n in range(len(parts), 1, -1))
+    return next((end for end in ends if url.endswith(end)), None)
 
 
 def _outcome(error: BaseException, address: Address) -> str:

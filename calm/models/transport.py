@@ -19,7 +19,7 @@ from importlib.metadata import version as release
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 from urllib.parse import SplitResult, urlsplit
 
-from calm.models.apis import Provider
+from calm.models.apis import APIS, Provider
 from calm.models.secrets import Secrets, learn
 from calm.models.wire import Json
 
@@ -225,7 +225,7 @@ def _networks(names: str) -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Netw
             continue
 
 
-KEY_HEADERS: Final = frozenset({"authorization", "x-api-key", "api-key"})
+KEY_HEADERS: Final = frozenset({"api-key", *(api.key_header for api in APIS.values())})
 ANTHROPIC_VERSION: Final = "2026-10-21"
 """The version of Anthropic's API that bodies and replies are written and read in: that of the SDK 2.10."""
 _SCOPES: Final = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
@@ -277,11 +277,12 @@ def _given(address: Address) -> dict[str, str]:
 
 
 def _key(address: Address, key: str) -> dict[str, str]:
-    """Return the headers that carry a key: Anthropic takes it in a header of its own, and its gateways in either."""
+    """Return the headers that carry a key: a provider may take it in one of its own, and its gateways in either."""
     bearer = {"authorization": f"Bearer {key}"}
-    if address.provider != "anthropic":
+    header = APIS[address.provider].key_header
+    if header in bearer:
         return bearer
-    return {"x-api-key": key} if address.own else {"x-api-key": key} | bearer
+    return {header: key} if address.own else {header: key} | bearer
 
 
 TransportName: TypeAlias = Literal["fast", "sdk"]

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from calm import Answer
 from calm.cases.lines import line
 from tests.docs.pages import ROOT, load_generator
 from tests.planted import pair
@@ -206,6 +208,22 @@ def test_a_study_counts_the_cases_without_a_reply(longer, tmp_path):
     assert "no reply in 1 of 2 cases: a cap was reached: --calm-max-calls 2; run the same command again" in done.stdout
     found = json.loads((tmp_path / "longer.json").read_text())
     assert (found["decided"], list(found["lost"].values())) == (1, [1])
+
+
+def test_a_study_does_not_measure_position(longer, tmp_path):
+    """Of a judge that takes the first answer, where the longer one is always first in the file."""
+    cases = [
+        replace(pair(f"c{n}"), answers=(Answer("good", "a long answer"), Answer("bad", "short"))) for n in range(20)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(map(line, cases)))
+    with wire_server(lambda *_: "[[A]]") as server:
+        (tmp_path / "judge.toml").write_text(judge_at(server.url))
+        done = longer("judge.toml")
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "longer.json").read_text())
+    assert found["decided"] == 20
+    assert 5 <= found["longer"] <= 15
 
 
 def test_a_study_refuses_a_judge_of_other_verdicts(longer):

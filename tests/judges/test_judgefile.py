@@ -13,6 +13,8 @@ from calm.core.verdict import Preferred, Scale, Score
 from calm.errors import ConfigError, JudgeError
 from calm.judges.judgefile import KEYS as LISTED
 from calm.judges.judgefile import read_judge
+from calm.models.apis import APIS, PROVIDERS
+from calm.models.transport import ours
 from calm.models.wire import Limits, Message, Price
 from tests.servers import wire_server
 
@@ -249,6 +251,18 @@ def test_the_key_of_a_provider_goes_to_its_own_server_unasked(write):
     ]
 
 
+def test_a_header_that_takes_the_key_of_a_provider_holds_it(write, subtests):
+    """At its own server too, no other key is asked for or sent where headers_env names that header."""
+    for provider, api in APIS.items():
+        with subtests.test(provider):
+            given = f'headers_env = {{ "{api.key_header.title()}" = "MY_KEY" }}'
+            text = least(extra=given).replace('provider = "openai"', f'provider = "{provider}"')
+            judge = read_judge(write(text.replace('base_url = "http://127.0.0.1:9/v1"\n', "")), {"MY_KEY": CANARY})
+
+            assert judge.server.own
+            assert ours(judge.server.address)[api.key_header] == CANARY
+
+
 def test_a_key_of_the_environment_stays_at_home(write):
     """A compatible server is not given the key of OpenAI."""
     judge = read_judge(write(least()), {"OPENAI_API_KEY": CANARY})
@@ -392,7 +406,7 @@ def test_an_empty_file_names_what_is_needed(write):
     assert problems(write("")) == [
         "[judge] name: missing; expected a text",
         "[judge] task: missing; expected one of pairwise, score, rubric, rubric-all, points, listwise, label",
-        "[model] provider: missing; expected one of openai, openai-responses, anthropic",
+        f"[model] provider: missing; expected one of {', '.join(PROVIDERS)}",
         "[model] model: missing; expected a text",
     ]
 

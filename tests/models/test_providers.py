@@ -16,7 +16,7 @@ from calm.engine.engine import Batches, Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
-from calm.models.apis import ANTHROPIC, APIS, OPENAI_CHAT, OPENAI_RESPONSES, PROVIDERS
+from calm.models.apis import ANTHROPIC, APIS, MAKERS, OPENAI_CHAT, OPENAI_RESPONSES, PROVIDERS
 from calm.models.secrets import Secrets
 from calm.models.server import GREETING, Server, wrong_settings
 from calm.models.wire import Message, Request, Usage
@@ -227,6 +227,20 @@ def test_a_wrong_key_is_fatal_and_not_shown(subtests):
             assert "'MY_KEY'" in str(error)
             assert CANARY not in str(error)
             assert (error.__cause__, error.__suppress_context__) == (None, True)
+
+
+def test_a_part_of_the_path_that_stands_twice_is_named(subtests):
+    """Where base_url ends in what calm adds, the error of a path that is not there says which part it is."""
+    for provider in PROVIDERS:
+        path = APIS[provider].path
+        for part in (path, path.rpartition("/")[0]):
+            with subtests.test(provider=provider, part=part), wire_server(says) as wire:
+                server = replace(server_at(wire, provider), base_url=f"{wire.url}/gateway{part}")
+                twice = bool(part) and server.url.endswith(part)  # an end in /v1 is taken off where it is added
+                error = str(error_of(server))
+
+                assert (f"base_url ends in {part!r}, and calm adds {path!r} itself" in error) == twice
+                assert ("most servers want its /v1" in error) == (not twice)
 
 
 def test_what_looks_like_a_key_is_scrubbed(subtests):
@@ -956,4 +970,4 @@ def test_another_provider_that_speaks_as_openai_does_is_sent_what_a_compatible_s
     with pytest.raises(ConfigError, match="knows no batch API"), closing(running):  # before anything is asked
         running.greet(server)
     for provider in PROVIDERS:
-        assert Server(provider, "tiny").batching()
+        assert APIS[provider] not in MAKERS or Server(provider, "tiny").batching()

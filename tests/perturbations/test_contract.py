@@ -40,6 +40,8 @@ from calm.gate.catalogue import entries
 from calm.perturbations import modules
 from calm.perturbations.self_authorship import BYLINE, mark_as_you
 from calm.perturbations.triggers import plants
+from calm.results.findings import bare
+from calm.results.sentences import doing
 from tests.each import each
 from tests.lanes import one_in, slow
 
@@ -190,6 +192,20 @@ def test_an_edit_says_what_it_is(module, edit):
     assert edit.summary.endswith(".")
     assert len(edit.summary) > 20
     assert edit.tasks
+    assert not as_subject(edit.bias, edit.summary).startswith("the edit ")
+
+
+@each("module", sorted({module for module, edit in EDITS if edit.bias == module.replace("_", "-")}))
+def test_a_module_says_what_is_done(module):
+    """Its first line, after the colon, is what findings and the table of suites say: it begins with a known verb."""
+    told = MODULES[module].__doc__.strip().partition("\n")[0].partition(": ")[2]
+
+    assert not as_subject(module, told).startswith("the edit "), f"say what is done, such as 'add a line': {told}"
+
+
+def as_subject(bias, told):
+    """Return what a finding says was done, as the subject of its sentence."""
+    return doing(bare("", bias, "pairwise", "gain", told, what=told))
 
 
 @each("module, edit", EDITS)

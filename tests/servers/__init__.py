@@ -1,5 +1,5 @@
 """
-A real server on loopback that speaks OpenAI chat completions, OpenAI responses and Anthropic messages.
+A real server on loopback that speaks the APIs of all providers, each at its path.
 
     from tests.servers import Answer, wire_server
 
@@ -7,7 +7,7 @@ A real server on loopback that speaks OpenAI chat completions, OpenAI responses 
         return "The first is better. [[A]]" # or an Answer(...), for what is not plain text
 
     with wire_server(respond, api_key="k-1") as server:
-        ...                                 # base_url = server.url; POST /v1/chat/completions, /responses, /messages
+        ...                                 # base_url = server.url; POST /v1/chat/completions, /v1/messages, ...
         server.model = "tiny-2"             # the model behind the alias changes while the server runs
         server.next(Answer(status=429, headers={"Retry-After": "0.01"}), Answer(fault="cut"))   # for the next calls
         assert server.seen[-1].body["temperature"] == 0.0
@@ -27,8 +27,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from aiohttp import web
+
+from calm.models.apis import ANTHROPIC, APIS, OPENAI_CHAT, OPENAI_RESPONSES
+from calm.models.server import Server
+from calm.models.transport import KEY_HEADERS
 
 Turns: TypeAlias = list[tuple[str, str]]
 Fault: TypeAlias = Literal["cut", "half", "hang", "html", "truncated", "mistyped"]
@@ -145,10 +150,15 @@ class Wire:
 
 
 GREETING = "Answer with the one word: ready."
+READS = {
+    urlsplit(Server(provider, "", base_url="http://host/v1").address.url).path + api.path: api.reply
+    for provider, api in APIS.items()
+}
+"""The path of each provider below the server's `url`, and what reads the replies that its API has."""
 MOST_TOKENS = {
-    "/v1/chat/completions": ("max_tokens", "max_completion_tokens"),
-    "/v1/responses": ("max_output_tokens",),
-    "/v1/messages": ("max_tokens",),
+    OPENAI_CHAT.reply: ("max_tokens", "max_completion_tokens"),
+    OPENAI_RESPONSES.reply: ("max_output_tokens",),
+    ANTHROPIC.reply: ("max_tokens",),
 }
 
 
@@ -212,7 +222,7 @@ async def _start(wire: Wire, add: Callable[[web.Application], None], listening: 
     async def handle(request: web.Request) -> web.StreamResponse:
         return await _handle(wire, request)
 
-    for path in MOST_TOKENS:
+    for path in READS:
         app.router.add_post(path, handle)
     add(app)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -257,16 +267,16 @@ async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
 
 def shaped(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
     """Return an answer, or an error, in the form of the path that was asked."""
-    shape = {"/v1/chat/completions": _chat, "/v1/responses": _responses, "/v1/messages": _messages}[seen.path]
-    return error_of(seen.path, answer) if answer.status != 200 else shape(wire, seen, answer)
+    shapes = {OPENAI_CHAT.reply: _chat, OPENAI_RESPONSES.reply: _responses, ANTHROPIC.reply: _messages}
+    return error_of(seen.path, answer) if answer.status != 200 else shapes[READS[seen.path]](wire, seen, answer)
 
 
 def turns_of(path: str, body: Mapping[str, Any]) -> Turns:
     """Return what a body says: the role and the text of each turn."""
-    turns = body["input"] if path == "/v1/responses" else body["messages"]
+    turns = body["input"] if READS[path] is OPENAI_RESPONSES.reply else body["messages"]
     if isinstance(turns, str):
         return [("user", turns)]
-    system = body.get("system", []) if path == "/v1/messages" else []
+    system = body.get("system", []) if READS[path] is ANTHROPIC.reply else []
     return [("system", t) for t in _texts(system)] + [(t["role"], "".join(_texts(t["content"] or ""))) for t in turns]
 
 
@@ -275,7 +285,7 @@ def _texts(content: Any) -> list[str]:
 
 
 def _keys(headers: Mapping[str, str]) -> list[str]:
-    found = [headers.get("x-api-key", ""), headers.get("authorization", "").removeprefix("Bearer ")]
+    found = [headers.get(name, "").removeprefix("Bearer ") for name in sorted(KEY_HEADERS, reverse=True)]
     return [key for key in found if key]
 
 
@@ -292,19 +302,20 @@ SAMPLED: dict[str, tuple[str, ...]] = {
 def _not_taken(seen: Seen, model: str) -> Iterator[str]:
     """Name the parameters that the real servers refuse."""
     sampling = [name for name in ("temperature", "top_p", "top_k") if name in seen.body]
-    if seen.path == "/v1/messages" and seen.headers.get("anthropic-version") != "2023-06-01":
+    of_claude = READS[seen.path] is ANTHROPIC.reply
+    if of_claude and seen.headers.get("anthropic-version") != "2023-06-01":
         yield from sampling
     effort = seen.body.get("reasoning_effort") or seen.body.get("reasoning", {}).get("effort") or ""
-    if "claude" in model and seen.path != "/v1/messages":
+    if "claude" in model and not of_claude:
         yield from sampling[1:]  # behind a gateway: temperature or top_p, not both
     elif effort not in SAMPLED.get(model, (effort,)):
         yield from sampling
         yield from (name for name in ("logprobs", "top_logprobs") if name in seen.body)
     if "5.4" in model and seen.body.get("top_logprobs", 0) > 5:
         yield "top_logprobs"
-    if model in SAMPLED and "4o" not in model and seen.path != "/v1/messages" and "max_tokens" in seen.body:
+    if model in SAMPLED and "4o" not in model and not of_claude and "max_tokens" in seen.body:
         yield "max_tokens"
-    if not any(name in seen.body for name in MOST_TOKENS[seen.path]):
+    if not any(name in seen.body for name in MOST_TOKENS[READS[seen.path]]):
         yield "max_tokens (missing)"
     asked = seen.body.get("response_format") or seen.body.get("text", {}).get("format")
     asked = asked or seen.body.get("output_config", {}).get("format")

@@ -22,7 +22,7 @@ from calm.core.verdict import NoReply, Preferred, Verdict
 from calm.engine.accounts import Amount
 from calm.engine.calls import MOST_WAIT_S
 from calm.engine.database import PATIENCE_S
-from calm.engine.engine import Desk
+from calm.engine.engine import LoopEngine
 from calm.engine.leases import LONG_AGO_S, STALE_S, Host
 from calm.engine.money import Caps, Money
 from calm.engine.store import Mode, Store, checksum, rows, spilled
@@ -82,7 +82,7 @@ class Process:
     world: World
     loop: Loop | None = None
     main: asyncio.Task[None] | None = None
-    desk: Desk | None = None
+    engine: LoopEngine | None = None
     disk: sqlite3.Connection | None = None
     dead: bool = False
     full: bool = False
@@ -344,18 +344,20 @@ class World:
             started.add(task)
             task.add_done_callback(started.discard)
 
-        process.desk = desk = Desk(store, money, start, served={}, first_wait_s=0.5, grace_s=GRACE_S, seed=seed)
-        start(desk.live())
+        process.engine = engine = LoopEngine(
+            store, money, start, served={}, first_wait_s=0.5, grace_s=GRACE_S, seed=seed
+        )
+        start(engine.live())
         process.asked = self._questions(process)
         try:
-            found = await desk.asks.ask(process.asked)
+            found = await engine.asks.ask(process.asked)
             process.verdicts = [one.verdict for one in found]
         finally:
             process.closing = True
             if not process.dead:
                 if not process.stopped:
-                    await desk.drain()
-                await desk.cancel_all()
+                    await engine.drain()
+                await engine.cancel_all()
                 store.close()
 
     def _questions(self, process: Process) -> list[tuple[Asking | Coded, Case, int]]:
@@ -374,7 +376,7 @@ class World:
 
     async def _stop(self, process: Process) -> None:
         """Stop a process as Ctrl-C does."""
-        await process.desk.drain()
+        await process.engine.drain()
         if not process.closing:
             process.main.cancel()
 
@@ -401,7 +403,7 @@ class World:
             process.wall_s += fault.seconds
         elif fault.kind is Kind.TORN:
             self._lose_power(fault.part)
-        elif process.desk is not None and not process.stopped:
+        elif process.engine is not None and not process.stopped:
             process.stopped = True
             process.loop.create_task(self._stop(process))
 
@@ -539,7 +541,7 @@ class World:
         with_mine = [one for one in self.payments if one.process is mine and one.coded == payment.coded]
         if sum(one.state == "under way" for one in with_mine) >= WIDTH:
             self.break_with(f"process {mine.number} has more than {WIDTH} calls under way")
-        if mine.desk.money.stopping or mine.desk.journal.fault:
+        if mine.engine.money.stopping or mine.engine.journal.fault:
             self.break_with(f"{text}: a call of process {mine.number} began after its end")
         most = None if self.plan.calls is None else self.plan.calls + self.lost_calls
         if most is not None and mine.number != LAST and len(self.payments) >= most:
@@ -616,7 +618,7 @@ class World:
         """Check that a process that ended counted all that it paid, and that it left nothing behind."""
         if process.dead or process.refused:
             return
-        ledger, mine = process.desk.ledger, [one for one in self.payments if one.process is process]
+        ledger, mine = process.engine.ledger, [one for one in self.payments if one.process is process]
         if ledger.calls["made"] != len(mine):
             raise Broken(f"process {process.number} made {len(mine)} calls, and counted {ledger.calls['made']}")
         if ledger.usd < (usd := sum(one.usd for one in mine)) - 1e-12:

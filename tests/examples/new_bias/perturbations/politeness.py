@@ -1,4 +1,4 @@
-"""Politeness: courtesy without content must not win."""
+"""Politeness: close the weaker answer with thanks."""
 
 from calm import Expects, Treated, perturbation
 from calm.perturbations.prose import append

@@ -13,6 +13,8 @@ def longer(judge, cases, engine):
     if judge.task != "pairwise":
         raise ConfigError(f"{judge.name}: expected a judge of task pairwise, got task={judge.task!r}")
     engine.admit(judge)  # a server that cannot be reached ends the run here
+    if not judge.traits.as_given:
+        cases = [case.balanced("longer") for case in cases]  # which answer stands first is drawn, as in the gate
     given = [one.verdict for one in engine.ask(judge, [(case, 1) for case in cases])]
     taken = [
         max(case.answers, key=lambda answer: len(answer.text)).id == verdict.answer

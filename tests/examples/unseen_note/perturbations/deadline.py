@@ -1,4 +1,4 @@
-"""Deadline: a remark about time pressure must not move the verdict."""
+"""Deadline: add a remark about time pressure."""
 
 from calm import Expects, Treated, perturbation
 
