@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -10,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from calm.cases.lines import line
-from tests.docs.pages import ROOT, load_generator
 from tests.planted import pair
 from tests.servers import wire_server
 
@@ -48,7 +48,7 @@ def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_p
     site = packaged(project["name"], project["entry-points"]["calm.plugins"])
     (tmp_path / "pairs.txt").write_text("2 + 2?|4|It may well be five\nCapital of France?|Paris, on the Seine|Rome\n")
 
-    assert "longer           count how often a judge takes the longer answer\n" in run(site, "--help").stdout
+    assert re.search(r"\n  longer +count how often a judge takes the longer answer\n", run(site, "--help").stdout)
     done = run(site, "cases", "import", "pairs.txt", "--format", "pairs", "-o", "pairs.jsonl", cwd=tmp_path)
     assert "wrote pairs.jsonl: 2 cases, 2 with gold\n" in done.stdout, done.stderr
     done = run(site, "longer", "lexical", "--cases", "pairs.jsonl", cwd=tmp_path)
@@ -59,27 +59,20 @@ def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_p
     assert "a judge and long answers" in (tmp_path / "longer.html").read_text()
 
 
-def test_the_example_is_that_of_the_page():
-    """Whoever follows the page has these files."""
-    written = load_generator().files_in(ROOT / "docs" / "how-to" / "write-a-plugin.md")
-    there = {path.relative_to(HERE).as_posix(): path for path in HERE.rglob("*") if path.suffix in (".py", ".toml")}
-
-    assert {name: written[name] for name in there} == {name: path.read_text("utf-8") for name, path in there.items()}
-
-
 def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_go_on(packaged, tmp_path):
     """The help says so in one line; another command does not mention it."""
+    packaged("calm-longer", {"longer": "calm_longer"})
     site = packaged("broken-tool", {"broken": "no_such_module"})
 
     helped = run(site, "--help")
     assert helped.returncode == 0
-    assert "\n  hunt " in helped.stdout
+    assert "\n  longer " in helped.stdout
     said = "the plug-in broken of the package broken-tool cannot be imported (ModuleNotFoundError: No module named"
     assert said in " ".join(helped.stdout.split())
     unknown = run(site, "brokn")
     assert unknown.returncode == 2
     assert said in " ".join(unknown.stderr.split())
-    other = run(site, "schema", "case")
+    other = run(site, "longer", "--help")
     assert (other.returncode, other.stderr) == (0, "")
 
 
@@ -110,26 +103,10 @@ def test_a_command_that_is_not_as_declared_names_its_package(packaged):
         "COMMANDS = {'odd': ('100 % odd', 'odd_tool:register')}\ndef register(verbs):\n    verbs.add_parser('even')\n"
     )
 
-    assert "odd              100 % odd\n" in run(site, "--help").stdout
+    assert re.search(r"\n  odd +100 % odd\n", run(site, "--help").stdout)
     done = run(site, "odd")
     assert (done.returncode, "Traceback" in done.stderr) == (4, False)
     assert "the plug-in odd of the package odd-tool registers no command 'odd'" in " ".join(done.stderr.split())
-
-
-def test_an_installation_without_its_own_plugins_says_so(packaged):
-    """Metadata older than the code name none of them: what needs one refuses, and does not go on without it."""
-    site = packaged("nothing", {})
-
-    done = run(
-        site,
-        code=(
-            "from calm.core import plugins\nplugins._declared = lambda: iter(())\n"
-            "from calm.commands.cli import main\n"
-            "raise SystemExit(main(['audit', 'planted:', '--sample', '4', '--plan']))"
-        ),
-    )
-    assert done.returncode == 4
-    assert "calm's own plug-ins are not installed: install calm-judge again" in " ".join(done.stderr.split())
 
 
 def test_a_part_that_cannot_be_imported_names_its_package(packaged):
@@ -147,6 +124,7 @@ def test_a_part_that_cannot_be_imported_names_its_package(packaged):
 
 def test_two_plugins_of_one_name_are_refused_where_it_is_used(packaged):
     """Neither wins: the message names both packages; other commands go on."""
+    packaged("calm-longer", {"longer": "calm_longer"})
     for name in ("one", "other"):
         site = packaged(f"{name}-tool", {name: f"{name}_tool"})
         (site / f"{name}_tool.py").write_text(DECLARED.format("both", "do both"))
@@ -158,7 +136,7 @@ def test_two_plugins_of_one_name_are_refused_where_it_is_used(packaged):
     assert said in " ".join(done.stderr.split())
     assert {"one-tool", "other-tool"} <= {word.strip(",;") for word in done.stderr.split()}
     assert said in " ".join(run(site, "--help").stdout.split())
-    assert run(site, "schema", "case").returncode == 0
+    assert run(site, "longer", "--help").returncode == 0
 
 
 def test_nothing_is_read_before_a_name_is_asked_for(packaged):
