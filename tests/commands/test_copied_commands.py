@@ -72,7 +72,7 @@ def test_every_copied_command_runs_and_asks_about_its_case(audited, monkeypatch,
     for place, command in commands:
         name, *words = shlex.split(command)
         assert name == "calm"
-        if words == ["mitigate", "--help"]:
+        if words == ["mitigate", "--help"] or not offered(words[0]):
             continue
         assert JUDGE in words
         assert words[words.index("--cases") + 1] == "my cases.jsonl"

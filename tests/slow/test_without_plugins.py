@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PLUGINS = sorted(path.parent.name for path in (ROOT / "calm" / "plugins").glob("*/__init__.py"))
 CORE = "tests", *(f"--ignore=tests/{name}" for name in ("plugins", "docs", "papers"))
-"""The tests of the core: all but those of plug-ins, of pages that name plug-ins, and of papers whose plug-ins exist."""
+"""The tests of the core: all but those of plug-ins, of pages, which name them, and of papers, which they recompute."""
 PART = (
     "tests/commands/test_parsing.py",
     "tests/commands/test_help.py",
