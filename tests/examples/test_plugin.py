@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from calm.cases.lines import line
+from calm.core import plugins
+from tests.inside import calm_inside
 from tests.planted import pair
 from tests.servers import wire_server
 
@@ -35,11 +37,24 @@ def packaged(tmp_path):
     return install
 
 
-def run(site, *words, cwd=None, code=""):
+def run(site, *words, cwd=None):
+    """Run a command of calm in this process, with the packages of a folder beside the example."""
+    plugins._read.cache_clear()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for folder in (site, HERE):
+                patch.syspath_prepend(folder)
+            return calm_inside(cwd or site, *words, env={"COLUMNS": "120"})
+    finally:
+        plugins._read.cache_clear()
+
+
+def run_code(site, code):
+    """Run Python in a process of its own, with the same packages."""
     path = os.pathsep.join([str(HERE), str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, *(["-c", code] if code else ["-m", "calm"]), *words]
     env = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120"}
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_path):
@@ -145,9 +160,9 @@ def test_nothing_is_read_before_a_name_is_asked_for(packaged):
     seen = "import sys; from calm.commands.cli import main\ntry: main({!r})\nexcept SystemExit: pass\n"
     seen += "sys.stderr.write(' '.join(name for name in sys.modules if name.startswith({!r})))"
 
-    assert run(site, code=seen.format(["--version"], "calm.plugins")).stderr == ""
-    assert run(site, code=seen.format(["cache", "--help"], "calm.plugins")).stderr == ""
-    listed = run(site, code=seen.format(["--help"], HEAVY))
+    assert run_code(site, seen.format(["--version"], "calm.plugins")).stderr == ""
+    assert run_code(site, seen.format(["cache", "--help"], "calm.plugins")).stderr == ""
+    listed = run_code(site, seen.format(["--help"], HEAVY))
     assert listed.stderr == ""
     assert "\n  longer " in listed.stdout
 

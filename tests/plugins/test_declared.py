@@ -8,7 +8,7 @@ import pytest
 
 from calm.core import plugins
 from calm.core.releases import NAME
-from tests.examples.test_plugin import packaged, run
+from tests.examples.test_plugin import packaged, run_code
 
 __all__ = ["packaged"]
 
@@ -49,13 +49,11 @@ def test_an_installation_without_its_own_plugins_says_so(packaged):
     """Metadata older than the code name none of them: what needs one refuses, and does not go on without it."""
     site = packaged("nothing", {})
 
-    done = run(
+    done = run_code(
         site,
-        code=(
-            "from calm.core import plugins\nplugins._declared = lambda: iter(())\n"
-            "from calm.commands.cli import main\n"
-            "raise SystemExit(main(['audit', 'planted:', '--sample', '4', '--plan']))"
-        ),
+        "from calm.core import plugins\nplugins._declared = lambda: iter(())\n"
+        "from calm.commands.cli import main\n"
+        "raise SystemExit(main(['audit', 'planted:', '--sample', '4', '--plan']))",
     )
     assert done.returncode == 4
     assert "calm's own plug-ins are not installed: install calm-judge again" in " ".join(done.stderr.split())
