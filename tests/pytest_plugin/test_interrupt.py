@@ -12,7 +12,7 @@ import pytest
 
 from calm.commands.cli import main
 from tests.inside import offered
-from tests.lanes import slow
+from tests.lanes import one_in, slow
 from tests.servers import Answer, wire_server
 
 KEY = {**os.environ, "OPENAI_API_KEY": "k"}
@@ -174,10 +174,11 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("module", ["calm.commands.cli", "calm.core.verdict", "calm.results.wording", "calm.cases"])
-@pytest.mark.parametrize(
-    "words", [("audit", "lexical"), ("init", "--dir", "made"), *((one, "lexical") for one in offered("hunt"))]
-)
+BEGUN = [("audit", "lexical"), ("init", "--dir", "made"), *((one, "lexical") for one in offered("hunt"))]
+MODULES = ("calm.commands.cli", "calm.core.verdict", "calm.results.wording", "calm.cases")
+
+
+@pytest.mark.parametrize(("words", "module"), one_in(2, [(words, one) for one in MODULES for words in BEGUN]))
 def test_a_command_that_is_interrupted_while_it_starts_says_one_line(tmp_path, module, words):
     """Ctrl-C comes while a module is imported: of the command line itself, or of the command."""
     code = PRESSED.format(module=module, words=words)
