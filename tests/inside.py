@@ -92,6 +92,14 @@ def calm_inside(folder: Path, *words: str, env: dict[str, str] | None = None) ->
     return CompletedProcess(words, status, out.getvalue(), error.getvalue())
 
 
+def offered(*commands: str) -> list[str]:
+    """Return which of some commands exist: whoever takes a plug-in away takes its commands."""
+    from calm.commands.cli import CORE
+    from calm.core.plugins import given
+
+    return [one for one in commands if one in CORE or one in given("COMMANDS")]
+
+
 def run_inside(folder: Path, words: Sequence[str], env: dict[str, str] | None = None) -> CompletedProcess[str]:
     """Return the end of a run of pytest, with both streams in its `stdout`."""
     with inside(folder, env) as (out, _), redirect_stderr(out):

@@ -36,6 +36,8 @@ def test_the_tests_of_the_night_are_there():
     for one in NIGHTLY.read_text("utf-8").splitlines():
         file, _, name = one.partition("[")[0].partition("::")
         path = ROOT / file
+        if file.startswith("tests/plugins/") and not path.parent.exists():
+            continue  # taken away with its plug-in
         if not path.exists() or f"def {name.rpartition('::')[2]}(" not in path.read_text("utf-8"):
             gone.append(one)
 

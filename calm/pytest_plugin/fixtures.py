@@ -369,11 +369,8 @@ def asking_for(item: pytest.Function) -> Iterator[None]:
 @contextmanager
 def drawing(setup: Setup, cases: Sequence[Case]) -> Iterator[None]:
     """Let strategies draw the sample of a run, in the order of its cases."""
-    from calm.core.plugins import hook
+    from calm.strategies.cases import during
 
-    if (during := hook("drawing")) is None:
-        yield
-        return
     chosen = {case.id for case in setup.cases}
     judge = setup.judge
     with during([c for c in cases if c.id in chosen], judge.task, str(judge.about.get("model") or judge.name)):

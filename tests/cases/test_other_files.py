@@ -1,7 +1,6 @@
 """Files that are handed over as cases and are none: the message names the command that makes cases of them."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,6 @@ from calm import ConfigError
 from calm.cases import read_files
 from calm.gate.from_spec import cases_from, judge_from
 
-LOGS = Path(__file__).parents[1] / "plugins" / "logs"
 SCORED = {"id": "c", "question": "q", "answers": [{"id": "a", "text": "x"}], "scores": {"a": 11}}
 
 
@@ -21,12 +19,6 @@ def test_a_table_points_to_the_import(tmp_path, monkeypatch):
         ConfigError, match=r"my tickets\.csv: it holds no cases in JSON Lines.+import 'my tickets.csv' -o cases"
     ):
         read_files(["my tickets.csv"])
-
-
-def test_a_log_points_to_the_import():
-    """After the fault of its first line."""
-    with pytest.raises(ConfigError, match=r"it is a log of another tool: calm cases import .+promptfoo\.json -o cases"):
-        read_files([str(LOGS / "promptfoo.json")])
 
 
 def test_a_gold_score_beyond_the_scale_is_refused(tmp_path):

@@ -14,7 +14,7 @@ from calm.results.reports.terminal import Ended, Screen, shown
 from calm.results.sentences import sentence
 from calm.results.steps import name_of, troubles
 from calm.results.wording import lines as broken
-from tests.inside import calm_inside
+from tests.inside import calm_inside, offered
 from tests.lanes import slow
 
 COLUMNS, LINES = 100, 24
@@ -36,7 +36,7 @@ def rows(lines):
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(("demo",), id="demo"),
+        *[pytest.param((one,), id=one) for one in offered("demo")],
         slow(
             ("audit", "planted:authority=0.9,verbosity=0.9,bandwagon=0.9", "--", "--calm-sample=30", "-k", SOME),
             id="audit",

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
@@ -38,8 +37,8 @@ from calm.core.case import Framing
 from calm.gate.from_spec import judge_from
 from calm.models.apis import APIS
 from calm.results.outputs import VERDICTS
+from tests.inside import offered
 
-LOGS = Path(__file__).parents[1] / "plugins" / "logs"
 FILES = {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml", ".github/workflows/judge.yml"}
 
 
@@ -78,8 +77,9 @@ def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
         {"judge.jinja", "judge.negative.jinja"} if task not in init_prompts.STARTERS else set()
     )
     assert "no call was made, as OPENAI_API_KEY is not set: export OPENAI_API_KEY=..." in capsys.readouterr().out
-    assert cli.main(["lint", "judge.toml"]) == DONE
-    assert capsys.readouterr().out == "judge.toml: nothing found\n"
+    if offered("lint"):
+        assert cli.main(["lint", "judge.toml"]) == DONE
+        assert capsys.readouterr().out == "judge.toml: nothing found\n"
 
 
 SHAPED = {
@@ -465,17 +465,6 @@ def test_a_placeholder_that_is_not_understood_is_refused(folder, text, message):
     assert there(folder) == {"p.txt"}
 
 
-def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
-    """Its errors are notes, the other findings are counted, and the status says that an audit would not start."""
-    (folder / "p.txt").write_text("Is {answer_2} better than {answer_1}? Reply [[yes]] or [[no]].", "utf-8")
-
-    assert run("--prompt", "p.txt") == REFUSED
-
-    said = capsys.readouterr().out
-    assert "note: judge.jinja:1: error: verdict-unreadable: " in said
-    assert "note: 1 error, " in said
-
-
 def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_and_the_files_are_written(folder, capsys):
     """The message names the field, and the option that brings cases; no call is made."""
     (folder / "p.txt").write_text("{tone}: rate {answer} from 1 to 5: [[N]]", "utf-8")
@@ -515,7 +504,6 @@ def test_a_prompt_without_an_answer_is_refused(folder, text, message):
         (["--cases", "c", "--log", "l"], "--cases, --log: expected one of them"),
         (["--metric", "m"], "expected --log FILE beside them"),
         (["--prompt", "missing"], "missing: there is no such file"),
-        (["--log", "missing"], "missing: there is no such file"),
         (["--cases", "missing.csv"], "missing.csv: there is no such file"),
     ],
 )
@@ -538,17 +526,6 @@ def test_columns_of_a_table_are_known_by_their_names(folder, capsys):
     assert "'Response A' is the answer a" in capsys.readouterr().out
 
 
-def test_a_log_gives_a_judge_that_is_asked_and_one_that_replays(folder, capsys):
-    """Both read the same cases; the model and how a reply is read come from the log."""
-    assert run("--log", LOGS / "mlflow.jsonl") == DONE
-
-    live, replay = judge_from("judge.toml", {"OPENAI_API_KEY": "k"}), judge_from("recorded.toml")
-    assert live.endpoints[0].model == "planted-judge"
-    assert replay.traits.recorded is not None
-    assert "reads 16 of 16 replies of the log" in capsys.readouterr().out
-    assert json.loads((folder / "verdicts.jsonl").read_text("utf-8").splitlines()[0])["prompt"][0]["role"] == "user"
-
-
 CALL = {"id": "c", "type": "function", "function": {"name": "cancel_order", "arguments": '{"order": 7}'}}
 RUN = [
     {"role": "system", "content": "You help customers."},
@@ -557,20 +534,6 @@ RUN = [
     {"role": "tool", "tool_call_id": "c", "content": '{"status": "cancelled"}'},
     {"role": "assistant", "content": "It is cancelled."},
 ]
-
-
-def test_runs_of_an_agent_are_cases_and_the_prompt_shows_them(folder, capsys):
-    """They need no import before; their truth values are ends of the prompt's scale, and the prompt shows all parts."""
-    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "success": True}) + "\n", "utf-8")
-
-    assert run("--cases", "agent.jsonl", "--task", "score") == DONE
-
-    [case] = read_files(["cases.jsonl"])
-    assert [step.tool for step in case.answers[0].steps] == ["cancel_order"]
-    assert list(case.scores.values()) == [5]
-    template = (folder / "judge.jinja").read_text("utf-8")
-    assert "answer.steps" in template
-    assert "in turns" in template
 
 
 def test_scores_beyond_the_prompt_to_start_from_get_the_prompt_that_has_their_scale(folder, capsys):
@@ -587,29 +550,6 @@ def test_scores_beyond_the_prompt_to_start_from_get_the_prompt_that_has_their_sc
         run("--cases", "agent.jsonl", "--task", "score", "--dir", "other")
 
 
-def test_runs_of_an_agent_are_no_log_of_verdicts(folder, capsys):
-    """They are what is to be judged, so the option for cases is named."""
-    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 8}) + "\n", "utf-8")
-
-    with pytest.raises(ConfigError, match=r"holds runs of an agent.*--cases agent.jsonl"):
-        run("--log", "agent.jsonl")
-
-    assert there(folder) == {"agent.jsonl"}
-
-
-@pytest.mark.parametrize(("name", "why"), [("deepeval.json", "holds no prompt"), ("otel.jsonl", "shows 4 of 16")])
-def test_a_log_whose_prompt_is_not_found_gives_no_judge_that_is_asked(folder, name, why, capsys):
-    """It says why, and what to do; the recorded one is there and answers."""
-    shutil.copy(LOGS / name, folder)
-
-    assert run("--log", name, "--dir", "made") == DONE
-
-    assert there(folder / "made") == {"cases.jsonl", "verdicts.jsonl", "recorded.toml", "gate.toml"}
-    said = capsys.readouterr().out
-    assert why in said
-    assert said.endswith("next: calm audit made/recorded.toml\n")
-
-
 def test_a_person_at_a_terminal_is_asked_what_no_option_says(folder, monkeypatch, capsys):
     """An answer that is none is asked for again; an empty one means the usual; the CI is not asked for."""
     said = iter(["", "missing.csv", "", "scores", "score", "", "claude"])
@@ -623,35 +563,6 @@ def test_a_person_at_a_terminal_is_asked_what_no_option_says(folder, monkeypatch
     assert (judge.task, judge.endpoints[0].model) == ("score", "claude")
     assert next(said, None) is None
     assert "got scores" in capsys.readouterr().out
-
-
-IMPORT = ["cases", "import", "-o", "cases.jsonl"]
-
-
-@pytest.mark.parametrize(
-    ("command", "after"), [(IMPORT, 0), (IMPORT, 1), (IMPORT, 2), (["init", "--ci", "none", "--log"], 1)]
-)
-def test_a_judge_never_stands_beside_files_of_another_log(folder, command, after):
-    """A command that is killed before it puts a file in place leaves no judge; the next one writes the whole set."""
-    shutil.copy(LOGS / "deepeval.json", folder / "old.json")
-    shutil.copy(LOGS / "mlflow.jsonl", folder / "new.jsonl")
-    assert cli.main([*command, "old.json"]) == DONE
-    old = {path.name: path.read_bytes() for path in folder.glob("*recorded.toml")}
-    killer = (
-        "import os, sys; from calm.commands import cli; put = []; "
-        f"hook = lambda event, _: event == 'os.rename' and (len(put) == {after} and os._exit(9) or put.append(1)); "
-        "sys.addaudithook(hook); cli.main(sys.argv[1:])"
-    )
-
-    killed = subprocess.run([sys.executable, "-B", "-c", killer, *command, "new.jsonl", "--force"], check=False)
-
-    [judge] = old
-    assert killed.returncode == 9
-    assert not (folder / judge).exists()
-    assert cli.main([*command, "new.jsonl", "--force"]) == DONE
-    made = judge_from(judge)
-    made.traits.recorded.recall(read_files(["cases.jsonl"]))
-    assert (folder / judge).read_bytes() != old[judge]
 
 
 def test_a_set_of_files_that_cannot_be_written_leaves_the_older_one(folder):

@@ -17,6 +17,7 @@ from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
 from calm.judges import reading
 from calm.models.wire import Reply
+from tests.lanes import one_in
 from tests.servers import wire_server
 
 PROMPTS = Path(__file__).parents[1] / "corpus" / "styles" / "prompts"
@@ -213,7 +214,7 @@ def read(reply):
     return reading.read(Reply(reply), judge.form, reading.view(case, judge.task, judge.scale))
 
 
-@pytest.mark.parametrize("name", STYLES)
+@pytest.mark.parametrize("name", one_in(2, STYLES))
 def test_a_prompt_in_a_public_style_needs_no_edit(name, capsys):
     """From the prompt and a table with columns of its own names to a judge whose replies are read, and an audit."""
     style = STYLES[name]

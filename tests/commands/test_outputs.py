@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from calm.commands.cli import main
-from tests.commands.test_nothing_answered import model, row
+from tests.inside import offered
 from tests.lanes import slow
 from tests.servers import wire_server
 
@@ -46,6 +46,22 @@ READING = {
 }
 
 
+def model(url, name):
+    """Return a file for a judge or a writer."""
+    return (
+        f"[judge]\nname = '{name}'\nfamily = '{name}'\ntask = 'pairwise'\n"
+        f"[model]\nprovider = 'openai'\nmodel = 'm-{name}'\nbase_url = '{url}'\n"
+    )
+
+
+def row(number):
+    """Return a case with three answers, two of known authors."""
+    answers = [{"id": i, "text": f"It is {number}, says {i}, who is sure of it."} for i in "xyz"]
+    for answer, author in zip(answers, ("m-j", "m-k"), strict=False):
+        answer["author"] = author
+    return {"id": f"c{number}", "question": f"What is {number}?", "answers": answers, "better": "x"}
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Files of every kind that a command reads, by their names."""
@@ -82,7 +98,7 @@ def kept(folder):
     return {str(f): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file() and ".calm-audit" not in str(f)}
 
 
-@pytest.mark.parametrize("name", [slow(one) if one in FURTHER else one for one in ASKING])
+@pytest.mark.parametrize("name", [slow(one) if one in FURTHER else one for one in ASKING if offered(ASKING[one][0])])
 def test_no_command_that_asks_writes_over_what_it_reads(name, folder, capsys, subtests):
     """Cases, judge, prompt, families, cache, a pipe and somebody's diary: refused before the first call."""
     (folder / "diary.txt").write_text("Dear diary")
@@ -146,6 +162,7 @@ def test_a_second_run_of_a_command_replaces_its_own_output(folder, capsys):
         assert main(["report", "results.json", "-o", "published.json"]) == 0
         assert main(["accept", "results.json", "-o", "baseline.json"]) == 0
         assert main(["compare", "results.json", "baseline.json", "-o", "compared.html"]) == 0
-        assert main(["attack", JUDGE, "--edits=verbosity", "--sample=5", "--write=new.jsonl"]) == 0
+        if offered("attack"):
+            assert main(["attack", JUDGE, "--edits=verbosity", "--sample=5", "--write=new.jsonl"]) == 0
 
     assert "expected" not in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from calm.commands.cli import main
 from calm.gate.rehearsal import STEP
-from tests.inside import calm_inside
+from tests.inside import calm_inside, offered
 from tests.lanes import slow
 from tests.servers import wire_server
 from tests.suites.gate import run_gate
@@ -88,7 +88,7 @@ def test_planned_calls_are_a_bound_where_more_may_be_asked(tmp_path, options):
     ("task", "judge", "own"),
     [
         ("pairwise", "", PART),
-        ("pairwise", 'mitigations = ["swap"]', PART),
+        *[("pairwise", 'mitigations = ["swap"]', PART) for _ in offered("mitigate")],
         ("rubric", "", PART),
         *(slow(task, "", ()) for task in ("pairwise", "score", "rubric")),
     ],

@@ -11,6 +11,7 @@ from calm.commands import cli
 from calm.core.order import clashes, item_of
 from calm.core.verdict import Scale
 from calm.experiment.crossing import Member, arrange
+from tests.inside import offered
 
 
 def pair(name, first, second, *, question="Why?", **more):
@@ -57,10 +58,9 @@ def test_one_id_for_two_answers_is_an_error_in_a_file_across_files_and_between_j
         ["cases", "check", "one.jsonl"],
         ["audit", "planted:", "--cases=one.jsonl"],
         ["plan", "planted:", "--cases=one.jsonl"],
-        ["cross-check", "planted:", "--cases=one.jsonl"],
-        ["diagnose", "planted:", "--cases=one.jsonl"],
-        ["self-preference", "planted:", "lexical", "--cases=one.jsonl"],
         ["perturb", "authority.cite_book", "--cases=one.jsonl"],
+        *([one, "planted:", "--cases=one.jsonl"] for one in offered("cross-check", "diagnose")),
+        *([one, "planted:", "lexical", "--cases=one.jsonl"] for one in offered("self-preference")),
     ],
     ids=lambda command: " ".join(command[:2]),
 )

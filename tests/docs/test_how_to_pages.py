@@ -120,3 +120,14 @@ def test_a_page_that_runs_the_suites_of_a_checkout_says_what_an_installed_packag
     text = page.read_text("utf-8")
 
     assert "pytest suites/" not in text or "pytest --pyargs calm.suites" in text
+
+
+def test_the_example_of_a_plugin_is_that_of_its_page():
+    """Whoever follows the page has these files."""
+    written = load_generator().files_in(DOCS / "how-to" / "write-a-plugin.md")
+    example = DOCS.parent / "tests" / "examples" / "plugin"
+    there = {
+        path.relative_to(example).as_posix(): path for path in example.rglob("*") if path.suffix in (".py", ".toml")
+    }
+
+    assert {name: written[name] for name in there} == {name: path.read_text("utf-8") for name, path in there.items()}

@@ -18,6 +18,7 @@ from calm.core.case import digest
 from calm.gate.catalogue import known_biases
 from calm.gate.from_spec import judge_from
 from tests.engine.frozen import FILE, FROZEN, TASKS, edits, gate, gates_with, row_of, with_new, written
+from tests.inside import offered
 from tests.pytest_plugin.conftest import project
 from tests.servers import wire_server
 
@@ -45,6 +46,8 @@ JUDGES = {
         '[prompt]\nuser = "{{ question }} 1: {{ answers[0].text }} 2: {{ answers[1].text }}"\n'
         '[verdict]\nformat = "regex"\npattern = "([12])"\nvalues = { 1 = "first", 2 = "second" }',
     ),
+}
+MITIGATED = {
     "pairwise openai swap evidence": ("pairwise", "openai", "plain", "", ["swap", "evidence:2"]),
     "pairwise openai guards": ("pairwise", "openai", "plain", "", ["datamarking", "sandwich", "string-filter"]),
     "pairwise openai plan": ("pairwise", "openai", "plain", "", ["plan"]),
@@ -63,6 +66,10 @@ SPECS = (
     "judges:gold",
     "judges:marked",
 )
+
+
+if offered("mitigate"):
+    JUDGES |= MITIGATED
 
 
 def toml(task, provider, model, more, mitigations=()):
@@ -93,7 +100,7 @@ def test_a_judge_has_the_fingerprint_that_it_had(furnished, monkeypatch, subtest
             assert judge_from(file_of(judge), {}).fingerprint == FROZEN["fingerprints"][judge]
 
 
-@pytest.mark.parametrize("judge", [*FROZEN["replies"]])
+@pytest.mark.parametrize("judge", [one for one in FROZEN["replies"] if one in (*JUDGES, *SPECS)])
 def test_a_reply_is_kept_under_the_key_that_it_had(judge, furnished, monkeypatch):
     """How many keys a small run leaves, the first, and a digest of all: of live calls and of a judge of code."""
     kept = furnished.path / "kept.sqlite"

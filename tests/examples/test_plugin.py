@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -12,7 +13,8 @@ import pytest
 
 from calm import Answer
 from calm.cases.lines import line
-from tests.docs.pages import ROOT, load_generator
+from calm.core import plugins
+from tests.inside import calm_inside
 from tests.planted import pair
 from tests.servers import wire_server
 
@@ -37,11 +39,24 @@ def packaged(tmp_path):
     return install
 
 
-def run(site, *words, cwd=None, code=""):
+def run(site, *words, cwd=None):
+    """Run a command of calm in this process, with the packages of a folder beside the example."""
+    plugins._read.cache_clear()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for folder in (site, HERE):
+                patch.syspath_prepend(folder)
+            return calm_inside(cwd or site, *words, env={"COLUMNS": "120"})
+    finally:
+        plugins._read.cache_clear()
+
+
+def run_code(site, code):
+    """Run Python in a process of its own, with the same packages."""
     path = os.pathsep.join([str(HERE), str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, *(["-c", code] if code else ["-m", "calm"]), *words]
     env = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120"}
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_path):
@@ -50,7 +65,7 @@ def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_p
     site = packaged(project["name"], project["entry-points"]["calm.plugins"])
     (tmp_path / "pairs.txt").write_text("2 + 2?|4|It may well be five\nCapital of France?|Paris, on the Seine|Rome\n")
 
-    assert "longer           count how often a judge takes the longer answer\n" in run(site, "--help").stdout
+    assert re.search(r"\n  longer +count how often a judge takes the longer answer\n", run(site, "--help").stdout)
     done = run(site, "cases", "import", "pairs.txt", "--format", "pairs", "-o", "pairs.jsonl", cwd=tmp_path)
     assert "wrote pairs.jsonl: 2 cases, 2 with gold\n" in done.stdout, done.stderr
     done = run(site, "longer", "lexical", "--cases", "pairs.jsonl", cwd=tmp_path)
@@ -61,27 +76,20 @@ def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_p
     assert "a judge and long answers" in (tmp_path / "longer.html").read_text()
 
 
-def test_the_example_is_that_of_the_page():
-    """Whoever follows the page has these files."""
-    written = load_generator().files_in(ROOT / "docs" / "how-to" / "write-a-plugin.md")
-    there = {path.relative_to(HERE).as_posix(): path for path in HERE.rglob("*") if path.suffix in (".py", ".toml")}
-
-    assert {name: written[name] for name in there} == {name: path.read_text("utf-8") for name, path in there.items()}
-
-
 def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_go_on(packaged, tmp_path):
     """The help says so in one line; another command does not mention it."""
+    packaged("calm-longer", {"longer": "calm_longer"})
     site = packaged("broken-tool", {"broken": "no_such_module"})
 
     helped = run(site, "--help")
     assert helped.returncode == 0
-    assert "\n  hunt " in helped.stdout
+    assert "\n  longer " in helped.stdout
     said = "the plug-in broken of the package broken-tool cannot be imported (ModuleNotFoundError: No module named"
     assert said in " ".join(helped.stdout.split())
     unknown = run(site, "brokn")
     assert unknown.returncode == 2
     assert said in " ".join(unknown.stderr.split())
-    other = run(site, "schema", "case")
+    other = run(site, "longer", "--help")
     assert (other.returncode, other.stderr) == (0, "")
 
 
@@ -112,26 +120,10 @@ def test_a_command_that_is_not_as_declared_names_its_package(packaged):
         "COMMANDS = {'odd': ('100 % odd', 'odd_tool:register')}\ndef register(verbs):\n    verbs.add_parser('even')\n"
     )
 
-    assert "odd              100 % odd\n" in run(site, "--help").stdout
+    assert re.search(r"\n  odd +100 % odd\n", run(site, "--help").stdout)
     done = run(site, "odd")
     assert (done.returncode, "Traceback" in done.stderr) == (4, False)
     assert "the plug-in odd of the package odd-tool registers no command 'odd'" in " ".join(done.stderr.split())
-
-
-def test_an_installation_without_its_own_plugins_says_so(packaged):
-    """Metadata older than the code name none of them: what needs one refuses, and does not go on without it."""
-    site = packaged("nothing", {})
-
-    done = run(
-        site,
-        code=(
-            "from calm.core import plugins\nplugins._declared = lambda: iter(())\n"
-            "from calm.commands.cli import main\n"
-            "raise SystemExit(main(['audit', 'planted:', '--sample', '4', '--plan']))"
-        ),
-    )
-    assert done.returncode == 4
-    assert "calm's own plug-ins are not installed: install calm-judge again" in " ".join(done.stderr.split())
 
 
 def test_a_part_that_cannot_be_imported_names_its_package(packaged):
@@ -149,6 +141,7 @@ def test_a_part_that_cannot_be_imported_names_its_package(packaged):
 
 def test_two_plugins_of_one_name_are_refused_where_it_is_used(packaged):
     """Neither wins: the message names both packages; other commands go on."""
+    packaged("calm-longer", {"longer": "calm_longer"})
     for name in ("one", "other"):
         site = packaged(f"{name}-tool", {name: f"{name}_tool"})
         (site / f"{name}_tool.py").write_text(DECLARED.format("both", "do both"))
@@ -160,7 +153,7 @@ def test_two_plugins_of_one_name_are_refused_where_it_is_used(packaged):
     assert said in " ".join(done.stderr.split())
     assert {"one-tool", "other-tool"} <= {word.strip(",;") for word in done.stderr.split()}
     assert said in " ".join(run(site, "--help").stdout.split())
-    assert run(site, "schema", "case").returncode == 0
+    assert run(site, "longer", "--help").returncode == 0
 
 
 def test_nothing_is_read_before_a_name_is_asked_for(packaged):
@@ -169,9 +162,9 @@ def test_nothing_is_read_before_a_name_is_asked_for(packaged):
     seen = "import sys; from calm.commands.cli import main\ntry: main({!r})\nexcept SystemExit: pass\n"
     seen += "sys.stderr.write(' '.join(name for name in sys.modules if name.startswith({!r})))"
 
-    assert run(site, code=seen.format(["--version"], "calm.plugins")).stderr == ""
-    assert run(site, code=seen.format(["cache", "--help"], "calm.plugins")).stderr == ""
-    listed = run(site, code=seen.format(["--help"], HEAVY))
+    assert run_code(site, seen.format(["--version"], "calm.plugins")).stderr == ""
+    assert run_code(site, seen.format(["cache", "--help"], "calm.plugins")).stderr == ""
+    listed = run_code(site, seen.format(["--help"], HEAVY))
     assert listed.stderr == ""
     assert "\n  longer " in listed.stdout
 

@@ -9,13 +9,14 @@ import pytest
 
 from calm.core.case import Answer as Text
 from calm.core.case import Case
-from calm.core.verdict import Preferred, Scale, Score
+from calm.core.verdict import Scale, Score
 from calm.errors import ConfigError, JudgeError
 from calm.judges.judgefile import KEYS as LISTED
 from calm.judges.judgefile import read_judge
 from calm.models.apis import APIS, PROVIDERS
 from calm.models.transport import ours
 from calm.models.wire import Limits, Message, Price
+from tests.inside import offered
 from tests.servers import wire_server
 
 CANARY = "canary-7f3a91-key"
@@ -225,20 +226,6 @@ def test_a_judge_answers_through_a_server(write):
     assert wire.judged[0].messages == [("system", "You judge.\r\n"), ("user", "Q: Why?\nA: Because.\n")]
 
 
-def test_swap_asks_in_both_orders(write):
-    """mitigations = ["swap"] makes a judge that prefers the first answer tie."""
-    with wire_server(lambda *_: "[[A]]") as wire:
-        text = least().replace("http://127.0.0.1:9/v1", wire.url)
-        plain = read_judge(write(text), {})
-        swapped = read_judge(write(text.replace('name = "j"', 'name = "j"\nmitigations = ["swap"]')), {})
-        verdicts = [asyncio.run(judge.judge(PAIR, Direct())) for judge in (plain, swapped)]
-
-    assert verdicts[0] == Preferred("a")
-    assert type(verdicts[1]).__name__ == "Tie"
-    assert len(wire.judged) == 3
-    assert plain.fingerprint != swapped.fingerprint
-
-
 def test_the_key_of_a_provider_goes_to_its_own_server_unasked(write):
     """Without base_url the provider's usual variable is used, and named if it is missing."""
     path = write(least().replace('base_url = "http://127.0.0.1:9/v1"\n', ""))
@@ -346,7 +333,7 @@ x = 1
         "[judge] nam: unknown key; did you mean 'name'?",
         "[judge] name: missing; expected a text",
         "[judge] task: unknown value, got task='pair-wise'; did you mean 'pairwise'?",
-        "[judge] mitigations: unknown name 'swop'; did you mean 'swap'?",
+        *(["[judge] mitigations: unknown name 'swop'; did you mean 'swap'?"] if offered("mitigate") else []),
         "[model] provider: unknown value, got provider='openay'; did you mean 'openai'?",
         "[model] model: expected a text in quotes, got model=3",
         "[model] max_tokens: expected a whole number above 0, got max_tokens=True",
@@ -513,15 +500,6 @@ def test_log_probabilities_need_a_model_that_gives_them(write, subtests):
             assert [
                 p for p in problems(write(text)) if p.startswith("[verdict] format: 'logprobs' needs log-probabilities")
             ]
-
-
-def test_swap_is_for_pairs(write):
-    """A mitigation that does not fit the task is a fault."""
-    text = least("score").replace('name = "j"', 'name = "j"\nmitigations = ["swap"]')
-
-    assert problems(write(text)) == [
-        "[judge] mitigations: 'swap' expects task = 'pairwise', got task='score'; take it out"
-    ]
 
 
 def test_an_error_of_the_server_has_no_secret_in_it(write):

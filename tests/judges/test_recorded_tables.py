@@ -20,6 +20,7 @@ from calm.core.case import Framing
 from calm.core.verdict import Criteria, Preferred, Ranking, Score, Tie, Unreadable
 from calm.errors import ConfigError, JudgeError
 from calm.gate.from_spec import cases_from, judge_from
+from tests.inside import offered
 
 PAIR = Case("one", "Why?", (Answer("good", "So."), Answer("bad", "Thus.")), better="good")
 SINGLE = Case("one", "Why?", (Answer("only", "So."),))
@@ -265,12 +266,12 @@ def test_a_judge_file_with_what_cannot_be_replayed_is_refused(lines, message):
     assert message in " ".join(faults("j.toml", PAIR))
 
 
-@pytest.mark.parametrize("command", [["attack"], ["cross-check"]])
+@pytest.mark.parametrize("command", offered("attack", "cross-check"))
 def test_a_command_that_makes_new_questions_refuses_a_table(command, capsys):
     """It would find that nothing is on record, case by case."""
     Path("cases.jsonl").write_text(line(PAIR), "utf-8")
 
-    status = cli.main([command[0], f"recorded:{table([ONE])}", *command[1:], "--cases=cases.jsonl"])
+    status = cli.main([command, f"recorded:{table([ONE])}", "--cases=cases.jsonl"])
 
     assert status == 4
     assert "its verdicts were given beforehand, on the cases as they are" in capsys.readouterr().err

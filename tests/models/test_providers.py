@@ -5,18 +5,17 @@ import json
 import socket
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from functools import reduce
 from operator import getitem
 
 import pytest
 
-from calm.engine.engine import Batches, Engine
+from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
-from calm.models.apis import ANTHROPIC, APIS, MAKERS, OPENAI_CHAT, OPENAI_RESPONSES, PROVIDERS
+from calm.models.apis import ANTHROPIC, APIS, OPENAI_CHAT, OPENAI_RESPONSES, PROVIDERS
 from calm.models.secrets import Secrets
 from calm.models.server import GREETING, Server, wrong_settings
 from calm.models.wire import Message, Request, Usage
@@ -956,7 +955,7 @@ def test_the_identity_names_what_decides():
 
 
 def test_another_provider_that_speaks_as_openai_does_is_sent_what_a_compatible_server_is(monkeypatch):
-    """At its own URL it may not know the newer limit, and may cut the tail; calm knows no batch API of it."""
+    """At its own URL it may not know the newer limit, and may cut the tail."""
     other = replace(OPENAI_CHAT, home="https://api.other.example/v1", key_name="OTHER_API_KEY")
     monkeypatch.setitem(APIS, "other", other)
     server = Server("other", "tiny")
@@ -964,10 +963,3 @@ def test_another_provider_that_speaks_as_openai_does_is_sent_what_a_compatible_s
     assert server.own
     assert server.body(PROMPT) == Server("openai", "tiny", base_url="http://127.0.0.1:1/v1").body(PROMPT)
     assert server.body(PROMPT).keys() >= {"max_tokens", "top_p"}
-    with pytest.raises(ConfigError, match="knows no batch API of the provider 'other'"):
-        server.batching()
-    running = Engine(Store(None, Mode.OFF), batches=Batches.WAIT)
-    with pytest.raises(ConfigError, match="knows no batch API"), closing(running):  # before anything is asked
-        running.greet(server)
-    for provider in PROVIDERS:
-        assert APIS[provider] not in MAKERS or Server(provider, "tiny").batching()

@@ -8,6 +8,9 @@ import pytest
 
 from calm.core import plugins
 from calm.core.releases import NAME
+from tests.examples.test_plugin import packaged, run_code
+
+__all__ = ["packaged"]
 
 OWN = [(kind, one) for kind in plugins.KINDS for one in plugins.given(kind).values() if one.package == NAME]
 
@@ -40,3 +43,17 @@ def test_a_place_without_a_plugin_says_what_is_missing():
     assert plugins.hook("no such place") is None
     with pytest.raises(plugins.ConfigError, match=r"^--this needs a plug-in that gives 'no such place', and none"):
         plugins.needed("no such place", "--this")
+
+
+def test_an_installation_without_its_own_plugins_says_so(packaged):
+    """Metadata older than the code name none of them: what needs one refuses, and does not go on without it."""
+    site = packaged("nothing", {})
+
+    done = run_code(
+        site,
+        "from calm.core import plugins\nplugins._declared = lambda: iter(())\n"
+        "from calm.commands.cli import main\n"
+        "raise SystemExit(main(['audit', 'planted:', '--sample', '4', '--plan']))",
+    )
+    assert done.returncode == 4
+    assert "calm's own plug-ins are not installed: install calm-judge again" in " ".join(done.stderr.split())

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from calm.engine.signals import Signals
+from tests.inside import offered
 from tests.lanes import slow
 from tests.servers.deaths import CONCURRENCY, mortal
 
@@ -121,7 +122,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", ["attack", slow("mitigate")])
+@pytest.mark.parametrize("name", [*offered("attack"), *map(slow, offered("mitigate"))])
 def test_a_command_that_is_told_to_end_keeps_what_was_answered(tmp_path, name):
     """It says what it spent and how to go on."""
     with mortal(tmp_path) as made:

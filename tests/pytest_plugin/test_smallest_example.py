@@ -8,6 +8,7 @@ import pytest
 from calm.commands.cli import main
 from calm.results.audit import read
 from calm.results.steps import steps_of, troubles
+from tests.inside import offered
 
 FALLS_FOR_BOOKS = "planted:authority=1"
 PROBE = """
@@ -38,9 +39,10 @@ def test_the_command_finds_a_text_that_flips_the_judge(pytester, capsys):
     [command] = told(pytester, "cite_book", f"--calm-judge={FALLS_FOR_BOOKS}")
 
     assert command == "calm hunt planted:authority=1 --edits authority.cite_book"
-    assert main(shlex.split(command)[1:]) == 0
-    found = json.loads((pytester.path / "hunt.json").read_text("utf-8"))["findings"]
-    assert any(one["confirmed"] for one in found)
+    if offered("hunt"):
+        assert main(shlex.split(command)[1:]) == 0
+        found = json.loads((pytester.path / "hunt.json").read_text("utf-8"))["findings"]
+        assert any(one["confirmed"] for one in found)
 
 
 def test_the_place_is_the_one_that_the_edit_writes_to(pytester):
@@ -49,9 +51,10 @@ def test_the_place_is_the_one_that_the_edit_writes_to(pytester):
     [command] = told(pytester, "suggested_verdict", f"--calm-judge={judge}", claims="gain <= 0.15")
 
     assert command == f"calm hunt {judge} --edits bandwagon.suggested_verdict --where notes"
-    assert main(shlex.split(command)[1:]) == 0
-    found = json.loads((pytester.path / "hunt.json").read_text("utf-8"))["findings"]
-    assert any(one["confirmed"] and one["where"] == "notes" for one in found)
+    if offered("hunt"):
+        assert main(shlex.split(command)[1:]) == 0
+        found = json.loads((pytester.path / "hunt.json").read_text("utf-8"))["findings"]
+        assert any(one["confirmed"] and one["where"] == "notes" for one in found)
 
 
 def test_the_files_of_cases_are_named_as_they_were_given(pytester):

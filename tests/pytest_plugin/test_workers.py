@@ -6,7 +6,6 @@ from collections import defaultdict
 import pytest
 
 from tests.lanes import slow
-from tests.servers.batching.apart import apart
 
 EDITS = '''
 import os
@@ -211,23 +210,3 @@ def test_what_cannot_be_sent_is_found_anew(projects):
     once, again = (edited(project)[1] for project in runs)
     assert set(once) == set(again)
     assert sum(again.values()) > len(again)  # nothing else shows that they were not sent
-
-
-@pytest.mark.slow
-def test_what_goes_by_batch_is_not_shared(projects):
-    """Each worker counts its own waves, and a share of a wave may be too small for a batch; each call is paid once."""
-    project = greeted(projects, "batch")
-    with apart("Both are fine. [[A]]") as server:
-        project.write(
-            "judge.toml",
-            '[judge]\nname = "patient"\ntask = "pairwise"\n'
-            f'[model]\nprovider = "openai"\nmodel = "tiny"\nbase_url = "{server.url}"\nmax_tokens = 50\n',
-        )
-        env = {"OPENAI_API_KEY": "unused"}
-        options = ("--calm-batch", "--calm-stopping=fixed", "--calm-repeats=2+2")
-        done = ran(project, "-n2", *options, judge="judge.toml", env=env)
-        told = server.told()
-
-    assert project.results()["findings"], done.stdout
-    assert {len(processes) for processes in edited(project)[0].values()} == {2}
-    assert {times for times, _, _ in told["billed"].values()} == {1}

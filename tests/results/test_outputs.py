@@ -389,7 +389,7 @@ def test_no_other_place_opens_a_file_for_writing():
         if word in path.read_text("utf-8")
     ]
 
-    assert set(found) == scratch
+    assert set(found) == {one for one in scratch if (root / one.partition(":")[0]).exists()}
 
 
 def test_a_file_is_read_once_for_its_shape_until_it_changes(tmp_path):

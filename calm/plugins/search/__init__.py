@@ -13,7 +13,6 @@ COMMANDS = {
 PAGES = {"calm-attack": "calm.plugins.search.pages:of_attack", "calm-hunt": "calm.plugins.search.pages:render"}
 
 HOOKS = {
-    "drawing": "calm.strategies.cases:during",
     "report.hunts": "calm.plugins.search.pages:with_hunts",
     "page.hunts": "calm.plugins.search.pages:hunts_of",
 }

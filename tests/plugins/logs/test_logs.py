@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from calm import ConfigError
+from calm.cases import read_files
 from calm.cases.lines import line
 from calm.cases.logs import Log, Wanted, gathered, is_log, read_logs
 from calm.cases.logs.values import prompt_of
@@ -586,3 +587,9 @@ def test_bytes_that_are_no_text_are_refused(tmp_path, data):
 
     with pytest.raises(ConfigError, match="expected"):
         read_logs([tmp_path / "file"])
+
+
+def test_a_log_points_to_the_import():
+    """Where a log is handed over as cases, after the fault of its first line."""
+    with pytest.raises(ConfigError, match=r"it is a log of another tool: calm cases import .+promptfoo\.json -o cases"):
+        read_files([str(LOGS / "promptfoo.json")])

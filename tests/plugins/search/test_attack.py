@@ -138,12 +138,12 @@ def test_a_constant_judge_is_never_won(tmp_path, monkeypatch):
     (tmp_path / "fixed.py").write_text("def first(case):\n    return case.shown[0].id\n\n\nfirst.quick = True\n")
     monkeypatch.chdir(tmp_path)
 
-    status = calm(tmp_path, "fixed:first", "--edits=authority", "--sample=60")
+    status = calm(tmp_path, "fixed:first", "--edits=authority", "--sample=30")
 
     body = record(tmp_path)
     assert (status, body["found"]) == (0, 0)
     assert body["estimates"]["attack_success_rate"]["value"] == 0
-    assert body["excluded"]["the treated answer won already"] > 10
+    assert body["excluded"]["the treated answer won already"] > 5
 
 
 def test_what_chose_is_in_no_measure():
@@ -160,12 +160,12 @@ def test_what_chose_is_in_no_measure():
 
 def test_scores_are_attacked_too(tmp_path):
     """On a score a text wins that rises by a quarter of the scale, and what is measured is the gain."""
-    calm(tmp_path, "planted:task=score,authority=0.5", "--edits=authority", "--sample=80")
+    calm(tmp_path, "planted:task=score,authority=0.5", "--edits=authority", "--sample=40")
 
     body = record(tmp_path)
     assert set(body["estimates"]) == {"gain"}
     assert body["estimates"]["gain"]["low"] > 0.1
-    assert body["found"] > 15
+    assert body["found"] > 7
 
 
 @pytest.mark.parametrize("task", ["rubric", "listwise"])
@@ -203,7 +203,7 @@ def test_the_same_seed_gives_the_same_record_and_asks_nothing_again(tmp_path, ca
 
 def test_a_cap_is_kept_and_the_same_command_goes_on(tmp_path, capsys):
     """What was not asked is told as incomplete, with status 1, until a later run has asked all of it."""
-    arguments = (BIASED, "--edits=authority", "--sample=30")
+    arguments = (BIASED, "--edits=authority", "--sample=12")
 
     status = calm(tmp_path, *arguments, "--max-calls=50")
     told = capsys.readouterr().out

@@ -35,7 +35,7 @@ def test_a_writer_that_fails_makes_a_hunt_incomplete(tmp_path, monkeypatch, caps
     judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
     with wire_server(lambda m, b: Answer(status=400, message="no such thing")) as server:
         options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path)}")
-        status = calm(tmp_path, judge, *options)
+        status = calm(tmp_path, judge, "--asks=60", *options)
 
     assert status == 1
     assert "scribe wrote 0 texts; failed: " in capsys.readouterr().out

@@ -12,6 +12,9 @@ from calm.core.releases import install
 from calm.errors import ConfigError
 from calm.plugins.uda import command
 from calm.plugins.uda.training import load_model
+from tests.plugins.uda.test_checkpoint import saved
+
+__all__ = ["saved"]
 
 
 def run(*words):
@@ -157,10 +160,10 @@ def test_from_judges_to_a_page_in_three_commands(tmp_path, monkeypatch, capsys):
     assert "run `calm self-preference --perplexity`" in told
 
 
-def test_another_embedder_than_the_models_is_refused(trained, files):
+def test_another_embedder_than_the_models_is_refused(saved, files):
     """Vectors of another maker are refused before anything is read."""
-    with pytest.raises(ConfigError, match="expected the embedder of the model, 'hashed:64', got --embed='hashed:8'"):
-        run("apply", trained[1], files[0], "--embed", "hashed:8")
+    with pytest.raises(ConfigError, match="expected the embedder of the model, 'hashed:4', got --embed='hashed:8'"):
+        run("apply", saved[1], files[0], "--embed", "hashed:8")
 
 
 def test_without_jax_the_error_names_what_to_install():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from calm.commands.cli import main
+from tests.commands.test_outputs import model, row
 from tests.servers import Answer, wire_server
 
 OUT = "out.json"
@@ -24,22 +25,6 @@ PAGE = '<!DOCTYPE html><html><head><meta name="generator" content="calm"></head>
 def earlier(name, file):
     """Return what an earlier run of a command wrote to a file."""
     return PAGE if file.endswith(".html") else EARLIER[name]
-
-
-def model(url, name):
-    """Return a file for a judge or a writer."""
-    return (
-        f"[judge]\nname = '{name}'\nfamily = '{name}'\ntask = 'pairwise'\n"
-        f"[model]\nprovider = 'openai'\nmodel = 'm-{name}'\nbase_url = '{url}'\n"
-    )
-
-
-def row(number):
-    """Return a case with three answers, two of known authors."""
-    answers = [{"id": i, "text": f"It is {number}, says {i}, who is sure of it."} for i in "xyz"]
-    for answer, author in zip(answers, ("m-j", "m-k"), strict=False):
-        answer["author"] = author
-    return {"id": f"c{number}", "question": f"What is {number}?", "answers": answers, "better": "x"}
 
 
 COMMANDS = {

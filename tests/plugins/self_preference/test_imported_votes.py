@@ -13,9 +13,9 @@ import pytest
 
 from calm.cases import read_cases
 from calm.commands import cli
+from tests.commands.test_arena_rows import MODELS
 from tests.inside import run_inside
 
-MODELS = ("gpt-9", "claude-9", "qwen-9", "llama-9")
 QUESTIONS = 60
 JUDGES = '''
 """Judges that take the answer of the higher quality, and add something for their own answers and for the first slot."""
