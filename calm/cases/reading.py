@@ -218,7 +218,9 @@ def _row(line: bytes | None, offset: int, fault: Fault) -> Row | None:
         fault(f"byte {at}", f"expected UTF-8, got byte 0x{byte:02x} ({error.reason}); save the file as UTF-8")
         return None
     except JSONDecodeError as error:
-        fault(f"column {error.colno}", f"expected JSON, got an error: {json_fault(error)}; write one JSON object a line")
+        fault(
+            f"column {error.colno}", f"expected JSON, got an error: {json_fault(error)}; write one JSON object a line"
+        )
         return None
     except ValueError as error:
         fault("line", str(error))
