@@ -268,7 +268,7 @@ def test_a_text_is_in_another_language_only_if_it_shows_one(text, english):
     ],
 )
 def test_no_sign_of_a_pattern_is_part_of_the_reply_that_lint_tries(lead, found, tmp_path):
-    """The reply is one that the pattern finds: how often a piece may come, its groups and its classes are none of it."""
+    """The reply is one that the pattern finds: counts, groups and classes are no part of it."""
     path, *_ = write(tmp_path, EXAMPLES["pattern-ends-inside"])
     judge = Path(path)
     judge.write_text(judge.read_text("utf-8").replace("'Rating: ([1-9])'", f"'''{lead}([1-9])'''"), "utf-8")
