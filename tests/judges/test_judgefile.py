@@ -401,6 +401,28 @@ def test_a_prompt_that_cannot_work_is_a_fault(write, subtests):
     """A prompt is checked before the first call."""
     for task, prompt, what in [
         ("pairwise", "user = 'Which one? {{ question }}'", "the prompt shows no answers"),
+        (
+            "score",
+            "user = 'Q: {question} A: {answer} {tone}'",
+            "the prompt shows no answers: {question}, {answer} are plain text here, as `calm init` alone reads such "
+            "placeholders; write {{ question }}, {{ answers[0].text }}, or let it do so: calm init --prompt FILE",
+        ),
+        (
+            "score",
+            "user = '{{ question }} ${output}'",
+            "no answers: ${output} is plain text here, as `calm init` alone",
+        ),
+        (
+            "pairwise",
+            "user = '<<answer_a>> <<answer_b>>'",
+            "write {{ answers[0].text }}, {{ answers[1].text }}, or let",
+        ),
+        ("rubric", "user = '{answer}'", "the prompt shows no answers and no criterion: {answer} is plain text here"),
+        (
+            "score",
+            "user = '{{ question }} {\"score\": N} {tone}'",
+            "shows no answers; expected {{ answers }} or a loop",
+        ),
         ("pairwise", "user = '{{ answers }}'\nnegative_user = 'Worse?'", "the negative prompt shows no answers"),
         ("rubric", "user = '{{ answers[0].text }}'", "the prompt shows no criterion"),
         ("score", "user = '{{ answers[0].text }} {{ qestion }}'", "did you mean 'question'?"),

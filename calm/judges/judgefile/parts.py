@@ -305,12 +305,32 @@ def _hidden(prompt: Prompt, task: Task) -> list[str]:
         if messages is None:
             continue
         used = set().union(*(_variables(m.text) for m in messages))
+        lacking = [name for name in needed if name not in used and not (name == "criteria" and "criterion" in used)]
+        if lacking and (plain := _plain("\n".join(m.text for m in messages))):
+            problems.append(f"the {which} shows no {' and no '.join(lacking)}: {plain}")
+            continue
         problems += [
             f"the {which} shows no {name}; expected {{{{ {name} }}}} or a loop over it in the user prompt"
-            for name in needed
-            if name not in used and not (name == "criteria" and "criterion" in used)
+            for name in lacking
         ]
     return problems
+
+
+def _plain(text: str) -> str:
+    """Return what to do about placeholders of other tools, such as {answer}; nothing if there is none."""
+    from calm.judges.prompts.foreign import Style, placeholders  # a judge with a bundled prompt needs it not
+
+    styles: tuple[Style, ...] = ("dollar", "angle", "single")
+    for style in styles:
+        write = {
+            one.written: f"{{{{ {one.expression} }}}}" for one in placeholders(text, style) if one.role is not None
+        }
+        if write:
+            return (
+                f"{', '.join(write)} {'is' if len(write) == 1 else 'are'} plain text here, as `calm init` alone reads "
+                f"such placeholders; write {', '.join(write.values())}, or let it do so: calm init --prompt FILE"
+            )
+    return ""
 
 
 def _variables(template: str) -> set[str]:
