@@ -278,6 +278,18 @@ def test_a_missing_variable_is_named(write):
     ]
 
 
+def test_a_variable_of_almost_the_name_is_meant(write):
+    """Only one that is set, and never its value; one that merely begins alike is not."""
+    path = write(least(extra='api_key_env = "KITCHN_KEY"'))
+
+    (found,) = problems(path, {"KITCHEN_KEY": CANARY, "KITCHEN_KEYS": ""})
+    (other,) = problems(path, {"KITCHEN_URL": CANARY, "KEY": CANARY, "KITCHEN_KEY": " "})
+
+    said = "[model] api_key_env: the environment variable 'KITCHN_KEY' is not set"
+    assert found == f"{said} (did you mean KITCHEN_KEY?); set it, or name another one"
+    assert other == f"{said}; set it, or name another one"
+
+
 def test_a_key_over_plain_http_is_refused(write):
     """A key goes over plain http to this machine only."""
     text = least(extra='api_key_env = "SOME_KEY"').replace("127.0.0.1", "judge.example.com")

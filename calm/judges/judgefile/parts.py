@@ -23,7 +23,7 @@ from calm.core.edits import (
 )
 from calm.core.files import json_of
 from calm.core.verdict import FAMILY, Family, Scale, Task
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest, nearest
 from calm.judges import prompts, reading
 from calm.judges.judgefile.tables import (
     HEADER,
@@ -121,9 +121,17 @@ def _value(model: Table, key: str, variable: str, env: Mapping[str, str] | None)
     value = env.get(variable)
     if value is None or not value.strip():
         state = "is not set" if value is None else "is empty"
-        model.say(key, f"the environment variable {variable!r} {state}; set it, or name another one")
+        model.say(
+            key, f"the environment variable {variable!r} {state}{meant(variable, env)}; set it, or name another one"
+        )
         return None
     return value.strip()
+
+
+def meant(variable: str, env: Mapping[str, str]) -> str:
+    """Return which variable that is set has almost this name, as a question; nothing of a value."""
+    close = closest(variable, [name for name, value in env.items() if value.strip() and name != variable], ALMOST)
+    return f" (did you mean {close}?)" if close else ""
 
 
 def _extra_body(model: Table) -> dict[str, Json]:
@@ -170,6 +178,8 @@ def _price(model: Table) -> Price | None:
     return Price(put, got, model.path.name, read=read, write=write)
 
 
+ALMOST: Final = 0.85
+"""How much alike the names of two variables are of which one is meant: KITCHN_KEY and KITCHEN_KEY are 0.95."""
 ROLES: Final = ("system", "user", "assistant")
 
 
