@@ -235,7 +235,7 @@ def test_a_control_is_read_beside_its_claim(visit, report):
     page = visit(report)
 
     page.locator("#settled > summary").click()
-    row = page.locator(".findings tbody tr", has_text="inert words").inner_text()
+    row = page.locator(".findings tbody tr", has_text="neutral words").inner_text()
     beside = page.locator(".finding p", has_text="Beside it").text_content()
 
     assert "neutral words moved 0.28, gained −0.01" in row
