@@ -63,7 +63,8 @@ class JudgeError(CalmError, RuntimeError):
     only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money; `refused` if
     the server said that it did not take the call; `unknown` if it does not know what it is asked about; `pending` if
     the reply comes later, in a batch, and is counted then; `too_large` if parts of what was sent may be taken;
-    `too_long` if the prompt is longer than the context of the model; `silent` if no response came.
+    `too_long` if the prompt is longer than the context of the model; `silent` if no response came; `denied` if the
+    server wants a key, or another one.
     """
 
     def __init__(
@@ -82,12 +83,13 @@ class JudgeError(CalmError, RuntimeError):
         too_large: bool = False,
         too_long: bool = False,
         silent: bool = False,
+        denied: bool = False,
     ) -> None:
         self.fatal, self.unproven = fatal, unproven
         self.again, self.after_s = again, after_s
         self.limited, self.billed = limited, billed
         self.refused, self.unknown, self.pending = refused, unknown, pending
-        self.too_large, self.too_long, self.silent = too_large, too_long, silent
+        self.too_large, self.too_long, self.silent, self.denied = too_large, too_long, silent, denied
         super().__init__(message)
 
 

@@ -58,7 +58,7 @@ LEAST, TEXTS = 100_000, 500_000
 FOLD, NAME = 900, 40
 """Characters of a text that is not folded, and of a name in a chart or a selection list."""
 PAPER = 18
-"""Claims of the first table that are printed: more would take a third page. The style sheet has this number, too."""
+"""Claims of the first table that are printed; the others are on the screen. The style sheet has this number, too."""
 LINE, PASSAGE = 1_000, 6_000
 """Characters of a name or sentence, and of a longer passage; the rest is cut, and the report says how much."""
 ATTEMPTS, SLACK = 6, 4_000
@@ -118,6 +118,9 @@ def render(audit: Audit) -> str:
         "radar": radar_of(audit.findings),
         "detail": detail_of(flips),
         "flipped": sum(len(probe.flips) for probe in probes),
+        "untold": sum(
+            not (one.question or one.places or one.came or one.went) for probe in probes for one in probe.flips
+        ),
         "ways": sorted({case.word for probe in probes for case in probe.flips}),
         "protocol": protocol(audit) if (protocol := hook("page.protocol")) else None,
         "preference": self_preference_of(audit.extras),
@@ -193,6 +196,7 @@ def environment() -> Environment:
     pages.filters["is_long"] = lambda text: len(text) > FOLD or text.count("\n") > FOLD // 60
     pages.filters["short"] = _short
     pages.filters["layout"] = _layout
+    pages.filters["coded"] = lambda text: Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))  # noqa: S704 - as in `_layout`
     pages.filters["runs"] = lambda codes: [(code, len(list(group))) for code, group in groupby(codes)]
     return pages
 
@@ -219,6 +223,7 @@ def _shown_value(value: object) -> object:
     return visible(value if len(value) <= LINE else f"{value[:LINE]} […{len(value) - LINE:,} characters left out…]")
 
 
+_CODE = re.compile(r"`([^`\n]{1,200})`")
 _BULLET, _BOLD = re.compile(r"(?m)(?:^|(?<=\u2026 ))[*-] "), re.compile(r"\*{2,3}(\S[^*\n]*?)\*{2,3}")
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff"

@@ -34,7 +34,7 @@ from calm.cases.shapes import TASKS_OF_ONE
 from calm.core.annotations import gold_of, most_frequent
 from calm.core.case import CARRIES, LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
-from calm.core.files import MOST_BYTES, json_of, megabytes, quote
+from calm.core.files import MOST_BYTES, json_fault, json_of, megabytes, quote
 from calm.core.order import clashes
 from calm.core.verdict import CLASS, Task
 from calm.errors import ConfigError, nearest
@@ -212,13 +212,15 @@ def _row(line: bytes | None, offset: int, fault: Fault) -> Row | None:
         fault("line", f"expected at most {MAX_LINE_BYTES // 10**6} MB, got a longer line; write one case a line")
         return None
     try:
-        data = json_of(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_object)
+        data = json_of(line.decode("utf-8").rstrip("\r\n"), parse_constant=_no_constant, object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         at, byte = offset + error.start, line[error.start]
         fault(f"byte {at}", f"expected UTF-8, got byte 0x{byte:02x} ({error.reason}); save the file as UTF-8")
         return None
     except JSONDecodeError as error:
-        fault(f"column {error.colno}", f"expected JSON, got an error: {error.msg}; write one JSON object a line")
+        fault(
+            f"column {error.colno}", f"expected JSON, got an error: {json_fault(error)}; write one JSON object a line"
+        )
         return None
     except ValueError as error:
         fault("line", str(error))

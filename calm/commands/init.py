@@ -49,6 +49,8 @@ TASKS: Final[tuple[Task, ...]] = get_args(Task)
 CI: Final = ("github", "gitlab", "none")
 PROMPTS: Final = (".txt", ".md", ".jinja", ".jinja2", ".j2", ".prompt")
 TABLES: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+SOON_S: Final = 10.0
+"""So long is waited for a server to say whether it wants a key."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -113,6 +115,8 @@ def _init(options: argparse.Namespace) -> int:
     key = init_prompts.check(draft.files, draft.judge, filled=not lack)
     draft.files["gate.toml"] = init_prompts.GATE
     of_ci = _workflow(options, draft, key) if prompt is not None and options.ci != "none" else {}
+    if draft.denied:
+        draft.notes.append(_keyed(of_ci))
     files = {_place(folder, name): held for name, held in (*draft.files.items(), *of_ci.items())}
     if options.cases and _same(folder / CASES, Path(options.cases)) and _are_cases(options.cases):
         del files[folder / CASES]  # they are what is read, as they are
@@ -146,6 +150,9 @@ def _init(options: argparse.Namespace) -> int:
         if stops:
             said = "the files are written, but an audit would not start: first correct the errors above. Then"
             say(f"{said}: calm try {named}", error=True)
+            return REFUSED
+        if draft.denied:
+            say(f"calm: no case was asked, as the server wants a key. When it is named: calm try {named}", error=True)
             return REFUSED
         return _tried(folder, draft.judge, key)
     except (KeyboardInterrupt, Interruption):
@@ -190,6 +197,10 @@ def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, 
         draft.judge = RECORDED
         return None, cases
     _ask_model(options, prompt, draft)
+    draft.denied = _is_denied(options)
+    if draft.denied and at_terminal():
+        said = answered("The server wants a key. Which environment variable holds it (- for none)", "-")
+        options.api_key_env, draft.denied = (None, True) if said == "-" else (said, False)
     draft_judge(options, prompt, found, draft)
     return prompt, cases
 
@@ -253,10 +264,25 @@ def _workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> Map
     folder = Path(options.dir)
     made = workflow(options.ci or usual(folder), folder, key)
     draft.notes += made.left
-    if key is None:
+    if key is None and not draft.denied:
         where = f": {options.base_url} must answer where it runs" if options.base_url else ""
         draft.notes.append(f"the judge needs no key, so the workflow has none{where}")
     return made.files
+
+
+def _keyed(of_ci: Iterable[str]) -> str:
+    """Return what to do where the server wants a key and none is named, in judge.toml and in these files of CI."""
+    by_hand = {
+        ".github": ", and NAME: ${{ secrets.NAME }} under env: of the step of the workflow that runs calm audit",
+        ".gitlab-ci": ", and the variable NAME in the CI/CD settings of the project",
+    }
+    more = next((said for name in of_ci for sign, said in by_hand.items() if sign in name), "")
+    return (
+        "the server wants a key, and judge.toml names none. Run the same command with --api-key-env NAME --force, "
+        "where NAME is the variable that holds the key: "
+        f"judge.toml {'and the workflow have' if more else 'has'} it then. "
+        f'By hand: write api_key_env = "NAME" under [model] in judge.toml{more}'
+    )
 
 
 def _place(folder: Path, name: str) -> Path:
@@ -359,6 +385,28 @@ def _ask_model(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> Non
         options.model = answered("Which model", "" if options.base_url else usual)
 
 
+def _is_denied(options: argparse.Namespace) -> bool:
+    """Return whether the server refuses a call without a key; not where one is named, or where none answers soon."""
+    import asyncio
+
+    from calm.errors import JudgeError
+    from calm.models.server import Server
+
+    if not options.base_url or options.api_key_env:
+        return False
+    provider = options.provider or PROVIDERS[0]
+    try:
+        server = Server(provider, options.model or APIS[provider].model, options.base_url)
+        if server.own:
+            return False  # it is given the key of its provider
+        asyncio.run(asyncio.wait_for(server.greet(), SOON_S))
+    except JudgeError as error:
+        return error.denied
+    except (ConfigError, TimeoutError):
+        pass  # what is wrong is said where the judge is read, or tried
+    return False
+
+
 # ------------------------------------------------------------------------------------------------------------- the try
 
 
@@ -367,7 +415,9 @@ def _tried(folder: Path, judge: str, key: str | None) -> int:
     path, cases = folder / judge, folder / CASES
     named = quote(str(path))
     if key is not None and not os.environ.get(key, "").strip():
-        say(f"no call was made, as {key} is not set: export {key}=...")
+        from calm.judges.judgefile.parts import meant
+
+        say(f"no call was made, as {key} is not set{meant(key, os.environ)}: export {key}=...")
         say(f"next: calm try {named}")
         return DONE
     say("one case, to see that the judge answers:")

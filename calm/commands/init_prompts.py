@@ -133,6 +133,8 @@ class Draft:
     judge: str = "judge.toml"
     classes: tuple[str, ...] = ()
     """The classes of the cases, in the order in which they come."""
+    denied: bool = False
+    """Whether the server refuses calls without a key, and no variable is named that holds one."""
 
 
 @dataclass(slots=True)
@@ -567,7 +569,8 @@ def at_terminal() -> bool:
 def answered(question: str, usual: str = "") -> str:
     """Ask a person, and return what was written; the `usual` answer for an empty line or the end of the input."""
     try:
-        said = input(printable(f"{question} [{usual}]? " if usual else f"{question}? ")).strip()
+        asked = fitted(printable(f"{question} [{usual}]?" if usual else f"{question}?"), sys.stdout)
+        said = input(f"{asked} ").strip()
     except EOFError:
         said = ""
         if not usual:

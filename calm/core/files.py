@@ -275,6 +275,13 @@ def _no_json(path: Path, error: ValueError) -> str:
     return f"a file that is no JSON: {error}"
 
 
+def json_fault(error: json.JSONDecodeError) -> str:
+    """Return what is wrong with a JSON text, such as a text in it that is cut before its last quote."""
+    if error.msg.startswith("Unterminated") or error.doc[error.pos : error.pos + 1] in ("\r", "\n"):
+        return "a text that is not closed, as its last quote is missing"
+    return error.msg.removesuffix(" at")
+
+
 def refuse_values(text: str | bytes, most: int = MOST_VALUES) -> None:
     """
     Return if a JSON text cannot hold more values than `most`: each of them follows a bracket or a comma.

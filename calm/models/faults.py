@@ -74,6 +74,7 @@ def answered(address: Address, response: Response) -> JudgeError:
         address.secrets.scrub(f"{address} answered {response.status}: {said!r}; {advice}"),
         fatal=fatal,
         unproven=response.status == 403,
+        denied=response.status in {401, 403},
         again=not fatal and _worth_another_try(response),
         after_s=_after_s(response.headers),
         limited=response.status == 429,
@@ -223,6 +224,9 @@ def _hopeless(status: int, data: object) -> bool:
     return status in {401, 402} or _broke(data)
 
 
+NAME_KEY: Final = 'write api_key_env = "NAME", with the variable that holds it, in the [model] table of judge.toml'
+
+
 def _advice(status: int, data: object, address: Address) -> str:
     if too_long(status, data):
         return (
@@ -232,13 +236,11 @@ def _advice(status: int, data: object, address: Address) -> str:
     if _broke(data) or status == 402:
         return "the account has no quota or credit left: check its billing, or use another key"
     if status == 401:
-        return (
-            f"check the key in the variable {address.key_name!r}"
-            if address.key_name
-            else ("the server wants a key: name the variable that holds it with api_key_env")
-        )
+        key = address.key_name
+        return f"check the key in the variable {key!r}" if key else f"the server wants a key: {NAME_KEY}"
     if status == 403:
-        return (
+        keyless = "" if address.key_name else f"no key was sent, and if the server wants one, {NAME_KEY}; else "
+        return keyless + (
             "the key may not use this model or server: ask for access, or use another key; a gateway may also want a "
             "header or parameter of its own: headers, headers_env, query, query_env in the [model] table of judge.toml"
         )

@@ -7,6 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from calm.core.claims import Outcome
+from calm.core.reasons import reason_of
 from calm.core.texts import Exchange
 from calm.results.audit import Control, Limit
 from calm.results.compare import compare
@@ -234,7 +235,7 @@ def test_a_control_is_read_beside_its_claim(visit, report):
     page = visit(report)
 
     page.locator("#settled > summary").click()
-    row = page.locator(".findings tbody tr", has_text="inert words").inner_text()
+    row = page.locator(".findings tbody tr", has_text="neutral words").inner_text()
     beside = page.locator(".finding p", has_text="Beside it").text_content()
 
     assert "neutral words moved 0.28, gained −0.01" in row
@@ -287,8 +288,8 @@ def test_it_fits_any_screen(visit, report, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_paper_takes_two_pages_and_the_flips_on_demand(visit, report):
-    """What is wrong and the claims are on two pages; with its tick, all flips follow, those of folded parts too."""
+def test_paper_takes_few_pages_and_the_flips_on_demand(visit, report):
+    """What is wrong and the claims are on three pages; with its tick, all flips follow, those of folded parts too."""
     page = visit(report)
 
     short = page.pdf()
@@ -298,9 +299,65 @@ def test_paper_takes_two_pages_and_the_flips_on_demand(visit, report):
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     hidden = "all => all.filter(one => !one.checkVisibility()).length"
 
-    assert pages_of(short) == 2
-    assert pages_of(long) > 2
+    assert pages_of(short) == 3
+    assert pages_of(long) > 3
     assert page.locator("#flips .case > summary, #flips p.case").evaluate_all(hidden) == 0
+
+
+PAPER = {"viewport": {"width": 703, "height": 1032}}
+"""An A4 page between its margins of 12 mm."""
+SMALL = """() => [...document.querySelectorAll("body *")].filter(one => one.checkVisibility()
+    && [...one.childNodes].some(child => child.nodeType === 3 && child.data.trim())
+    && parseFloat(getComputedStyle(one).fontSize) < 12).map(one => one.outerHTML.slice(0, 200))"""
+"""What has text below 9 pt."""
+WIDTHS = "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+
+
+@pytest.fixture(scope="module")
+def restated(tmp_path_factory):
+    """Write a report in which each claim has another limit than its suite states, and some are accepted."""
+    path = tmp_path_factory.mktemp("restated") / "report.html"
+    whole = audit()
+    stated = [replace(one, stated=one.claim, accepted="known") for one in whole.findings]
+    note = reason_of("compare with that of `calm accept`, <b>soon</b>")
+    html.write(replace(whole, findings=tuple(stated), run=replace(whole.run, notes=(note,))), path)
+    return path
+
+
+@pytest.mark.parametrize("appendix", [False, True])
+@pytest.mark.parametrize("of", ["report", "restated", "compared"])
+def test_paper_is_no_narrower_than_what_is_on_it(of, appendix, visit, request):
+    """So no browser shrinks it; its smallest text has 9 pt."""
+    page = visit(request.getfixturevalue(of), **PAPER)
+    if appendix and of != "compared":
+        page.locator("#appendix").evaluate("one => (one.checked = true)")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+    wide, room = page.evaluate(WIDTHS)
+
+    assert wide == room
+    assert page.evaluate(SMALL) == []
+
+
+def test_paper_shows_no_part_that_opens_and_names_of_commands_as_such(visit, restated):
+    """A part that is left out leaves no triangle; the tick that prints all opens it."""
+    page = visit(restated, **PAPER)
+    page.emulate_media(media="print")
+    one_by_one = page.get_by_text("Its claims, one by one")
+
+    assert not one_by_one.is_visible()
+    assert "`" not in page.inner_text("main")
+    assert page.locator("#notes code").all_inner_texts() == ["calm accept"]
+    assert page.locator("summary").evaluate_all(MARKED) == []
+
+    page.locator("#appendix").evaluate("one => (one.checked = true)")
+    assert one_by_one.is_visible()
+    assert page.locator("#untested .untested").first.is_visible()
+
+
+MARKED = """all => all.filter(one => one.checkVisibility() && getComputedStyle(one).listStyleType !== "none")
+    .map(one => one.outerHTML)"""
 
 
 def pages_of(paper):

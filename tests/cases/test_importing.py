@@ -464,6 +464,8 @@ def test_many_faults_are_counted(tmp_path):
         ("f.json", b"[{", "line 1, column 3: expected JSON, got an error"),
         ("f.json", b"[" * 100_000, "record: expected brackets nested at most 100 deep"),
         ("f.jsonl", b'{"a": 1}\n{"a"\n', "record 2: column 5: expected JSON, got an error"),
+        ("f.jsonl", b'{"a": 1}\n{"a": "b\n', "record 2: column 7: expected JSON, got an error: a text that is not"),
+        ("f.json", b'[{"a": "b\n}]', "line 1, column 10: expected JSON, got an error: a text that is not closed"),
         ("f.jsonl", b"3\n", "record 1: record: expected a JSON object, got 3"),
         ("f.csv", b"a,a\n1,2\n", "expected columns with names that differ, got 'a' twice"),
         ("f.csv", b"a,b\n1\n", "record 1: line 2: expected 2 cells as in the first line, got 1; mind the quotes"),

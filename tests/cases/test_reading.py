@@ -101,6 +101,12 @@ def test_a_fault_is_named_with_its_place(subtests):
         ('"text"', "f:1: line: expected a JSON object, got 'text'"),
         ("null", "f:1: line: expected a JSON object, got null"),
         ('{"id": "c" "d"}', "f:1: column 12: expected JSON"),
+        ('{"id": "c"', "f:1: column 11: expected JSON, got an error: Expecting ',' delimiter; write"),
+        ('{"id": "c"\r', "f:1: column 11: expected JSON, got an error: Expecting ',' delimiter; write"),
+        (
+            '{"id": "c", "question": "Wh',
+            "f:1: column 25: expected JSON, got an error: a text that is not closed, as its last quote is missing",
+        ),
         ('{"id": "c", "id": "d"}', "f:1: line: expected each key once in an object, got 'id' twice"),
         ('{"id": NaN}', "f:1: line: expected a finite number, got NaN"),
         ("[" * 200_000, "f:1: line: expected brackets nested at most 100 deep"),

@@ -38,6 +38,7 @@ from calm.gate.from_spec import judge_from
 from calm.models.apis import APIS
 from calm.results.outputs import VERDICTS
 from tests.inside import offered
+from tests.servers import wire_server
 
 FILES = {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml", ".github/workflows/judge.yml"}
 
@@ -134,6 +135,45 @@ def test_a_judge_without_a_key_is_never_replayed_in_its_place(folder, capsys):
     assert [word for word in ("secrets", "replay", "API_KEY", "env:") if word in text] == []
     assert "--calm-cache-file=" in text
     assert "http://127.0.0.1:9/v1 must answer where it runs" in capsys.readouterr().out
+
+
+BY_HAND = 'write api_key_env = "NAME" under [model] in judge.toml'
+
+
+@pytest.mark.parametrize(
+    ("ci", "more"),
+    [
+        ("github", ", and NAME: ${{ secrets.NAME }} under env: of the step of the workflow that runs calm audit\n"),
+        ("gitlab", ", and the variable NAME in the CI/CD settings of the project\n"),
+        ("none", "\n"),
+    ],
+)
+def test_a_server_that_wants_a_key_is_found_out_before_anything_is_said_of_it(folder, ci, more, capsys):
+    """What to write where is said once, nothing claims that it needs none, and no case is asked."""
+    (folder / "p.txt").write_text("{input} {answer} from 1 to 5: [[N]]", "utf-8")
+    with wire_server(lambda messages, body: "[[4]]", api_key="sesame") as server:
+        command = ("--prompt", "p.txt", "--base-url", server.url, "--model", "m", "--ci", ci)
+        status, seen = run(*command), len(server.seen)
+        said, error = capsys.readouterr()
+        keyed = run(*command, "--api-key-env", "KITCHEN_KEY", "--force")
+
+    assert (status, seen, keyed) == (REFUSED, 1, DONE)
+    assert f"where NAME is the variable that holds the key: judge.toml {'has' if ci == 'none' else 'and'}" in said
+    assert f"{BY_HAND}{more}" in said
+    assert "needs no key" not in said
+    assert error == "calm: no case was asked, as the server wants a key. When it is named: calm try judge.toml\n"
+    if ci == "github":
+        assert "secrets.KITCHEN_KEY" in (folder / ".github/workflows/judge.yml").read_text("utf-8")
+    assert "no call was made, as KITCHEN_KEY is not set" in capsys.readouterr().out
+
+
+def test_a_server_without_a_key_gets_a_workflow_without_one(folder, capsys):
+    """It is greeted, and asked about a case."""
+    (folder / "p.txt").write_text("{input} {answer} from 1 to 5: [[N]]", "utf-8")
+    with wire_server(lambda messages, body: "[[4]]") as server:
+        assert run("--prompt", "p.txt", "--base-url", server.url, "--model", "m") == DONE
+
+    assert "the judge needs no key, so the workflow has none" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import io
+import json
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -238,6 +239,29 @@ def test_a_prompt_in_a_public_style_needs_no_edit(name, capsys):
     )
     for reply, meant in {style.reply: style.verdict, **style.others}.items():
         assert read(reply) == meant, reply
+
+
+ENDS = (
+    *('End with a line "Score: N".', "Finish with Verdict: <1-5>", "End with: **Rating**: [[N]]", "Rating: [score]"),
+    *("[RESULT] (an integer)", "Put it in \\boxed{N}.", "Then: ## Rating: N", "<score>N</score>"),
+    *("Facts: <1-5>\nTone: <1-5>", "facts = N\ntone = N\noverall = N", "Final verdict: N", "decision: 0 or 1"),
+)
+RANGES = ("0 (useless) to 100 (best)", "1 (bad) to 10 (good)")
+
+
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("scale", RANGES)
+def test_lint_finds_no_fault_with_a_pattern_that_init_wrote(scale, ends, capsys):
+    """Whatever the scale and the label, what init proposes reads what lint tries it with."""
+    prompt = f"Rate from {scale}.\nQ: {{{{question}}}}\n<answer>\n{{{{answer}}}}\n</answer>\nThink first.\n{ends}\n"
+    Path("p.txt").write_text(prompt, "utf-8")
+    assert (
+        run("--prompt", "p.txt", "--cases", table("question,answer"), "--yes", "--model", "m", "--ci", "none") == DONE
+    )
+    capsys.readouterr()
+    cli.main(["lint", "judge.toml", "--format", "json"])
+    rules = {one["rule"] for one in json.loads(capsys.readouterr().out)["files"][0]["findings"]}
+    assert rules.isdisjoint({"pattern-ends-inside", "verdict-not-asked", "verdict-unreadable", "verdict-twice"})
 
 
 TURNS = (

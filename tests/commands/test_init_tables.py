@@ -21,6 +21,7 @@ from calm.cases.foreign.records import Table
 from calm.cases.proposed import proposal
 from calm.commands import DONE, REFUSED, cli, init
 from calm.gate.from_spec import judge_from
+from tests.servers import wire_server
 
 PROMPT = """Policy: {{policy}}
 Ticket: {{ticket}}
@@ -364,10 +365,43 @@ def test_at_a_terminal_all_is_asked_and_nothing_twice(folder):
     assert_as_meant()
 
 
-def talked(words, answers):
-    """Run calm at a terminal, answer its questions (an empty line for others), and return these and the status."""
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+def test_at_a_terminal_a_server_that_wants_a_key_is_asked_with_one(folder, monkeypatch):
+    """Its variable is asked for once the server has refused, and judge.toml and the workflow have it."""
+    monkeypatch.setenv("KITCHEN_KEY", "sesame")
+    with wire_server(lambda messages, body: "[[A]]", api_key="sesame") as server:
+        answers = {"Where is": server.url, "Which model": "m", "The server wants a key": "KITCHEN_KEY"}
+        questions, status = talked(["init"], answers)
+
+    assert status == 0
+    assert questions[-1] == "The server wants a key. Which environment variable holds it (- for none) [-]"
+    assert 'api_key_env = "KITCHEN_KEY"' in Path("judge.toml").read_text("utf-8")
+    assert "secrets.KITCHEN_KEY" in Path(".github/workflows/judge.yml").read_text("utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
+def test_a_question_breaks_between_words(folder):
+    """A narrow terminal shows no half words: what it asks is in lines that fit."""
+    shown = []
+    talked(["init"], {}, columns=40, shown=shown)
+
+    asked = shown.index("Where is its model: openai,")
+    assert shown[asked : asked + 3] == [
+        "Where is its model: openai,",
+        "openai-responses, anthropic, or an",
+        "address such as http://127.0.0.1:8000/v1",
+    ]
+
+
+def talked(words, answers, *, columns=200, shown=None):
+    """
+    Run calm at a terminal, answer its questions (an empty line for others), and return these and the status.
+
+    The terminal is so many `columns` wide, and its lines are `shown`.
+    """
     child, terminal = pty.fork()
     if child == 0:
+        os.environ["COLUMNS"] = str(columns)
         os.execv(sys.executable, [sys.executable, "-m", "calm", *words])
     questions, line = [], b""
     while True:
@@ -377,6 +411,8 @@ def talked(words, answers):
             break
         if not some:
             break
+        if some == b"\r" and shown is not None:
+            shown.append(line.decode())
         line = b"" if some in b"\r\n" else line + some
         if line.endswith(b"? "):
             question = line.decode().removesuffix("? ")

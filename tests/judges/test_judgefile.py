@@ -279,6 +279,18 @@ def test_a_missing_variable_is_named(write):
     ]
 
 
+def test_a_variable_of_almost_the_name_is_meant(write):
+    """Only one that is set, and never its value; one that merely begins alike is not."""
+    path = write(least(extra='api_key_env = "KITCHN_KEY"'))
+
+    (found,) = problems(path, {"KITCHEN_KEY": CANARY, "KITCHEN_KEYS": ""})
+    (other,) = problems(path, {"KITCHEN_URL": CANARY, "KEY": CANARY, "KITCHEN_KEY": " "})
+
+    said = "[model] api_key_env: the environment variable 'KITCHN_KEY' is not set"
+    assert found == f"{said} (did you mean KITCHEN_KEY?); set it, or name another one"
+    assert other == f"{said}; set it, or name another one"
+
+
 def test_a_key_over_plain_http_is_refused(write):
     """A key goes over plain http to this machine only."""
     text = least(extra='api_key_env = "SOME_KEY"').replace("127.0.0.1", "judge.example.com")
@@ -402,6 +414,28 @@ def test_a_prompt_that_cannot_work_is_a_fault(write, subtests):
     """A prompt is checked before the first call."""
     for task, prompt, what in [
         ("pairwise", "user = 'Which one? {{ question }}'", "the prompt shows no answers"),
+        (
+            "score",
+            "user = 'Q: {question} A: {answer} {tone}'",
+            "the prompt shows no answers: {question}, {answer} are plain text here, as `calm init` alone reads such "
+            "placeholders; write {{ question }}, {{ answers[0].text }}, or let it do so: calm init --prompt FILE",
+        ),
+        (
+            "score",
+            "user = '{{ question }} ${output}'",
+            "no answers: ${output} is plain text here, as `calm init` alone",
+        ),
+        (
+            "pairwise",
+            "user = '<<answer_a>> <<answer_b>>'",
+            "write {{ answers[0].text }}, {{ answers[1].text }}, or let",
+        ),
+        ("rubric", "user = '{answer}'", "the prompt shows no answers and no criterion: {answer} is plain text here"),
+        (
+            "score",
+            "user = '{{ question }} {\"score\": N} {tone}'",
+            "shows no answers; expected {{ answers }} or a loop",
+        ),
         ("pairwise", "user = '{{ answers }}'\nnegative_user = 'Worse?'", "the negative prompt shows no answers"),
         ("rubric", "user = '{{ answers[0].text }}'", "the prompt shows no criterion"),
         ("score", "user = '{{ answers[0].text }} {{ qestion }}'", "did you mean 'question'?"),

@@ -43,6 +43,19 @@ def test_a_flip_shows_its_question_its_edit_and_its_verdicts():
     assert f"{again} --edit=authority.cite_book --seed=1 --target=bad" in page
 
 
+def test_a_flip_whose_texts_were_not_kept_says_so_once():
+    """It has its command alone, and one line above says why."""
+    audit = flipped(70)
+
+    page = render(replace(audit, texts=audit.texts[:67]))
+
+    assert page.count("<q>How deep is the lake?") == 67
+    assert (
+        page.count("3 of them show no question and no edit, as the texts of only the most telling cases are kept") == 1
+    )
+    assert "no question and no edit" not in render(audit)
+
+
 def test_a_missed_error_is_told_without_ids():
     """The damaged copy won; nothing stands before an arrow, and two verdicts do not run together."""
     missed = replace(trial("case-1", [], ["b~damaged", "tie"], hash="h", edit="fallacy"), damaged="b~damaged")

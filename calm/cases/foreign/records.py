@@ -20,6 +20,7 @@ from calm.core.case import TIE, Answer, Case, digest
 from calm.core.files import (
     MOST_COLUMNS,
     MOST_VALUES,
+    json_fault,
     json_of,
     read_bytes,
     refuse_values,
@@ -360,12 +361,13 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
         return json_of(text)
     except json.JSONDecodeError as error:
         if record:
-            message = f"expected JSON, got an error: {error.msg}; complete the line or take it out: one object a line"
+            message = f"expected JSON, got an error: {json_fault(error)}; complete the line or take it out: "
+            message += "one object a line"
             faults.add(record, f"column {error.colno}", message)
         else:
             at = text.count("\n", 0, error.pos) + 1
             raise ConfigError(
-                f"{faults.name}: line {at}, column {error.colno}: expected JSON, got an error: {error.msg}; "
+                f"{faults.name}: line {at}, column {error.colno}: expected JSON, got an error: {json_fault(error)}; "
                 "nothing in it is used"
             ) from error
     except ValueError as error:  # over a limit

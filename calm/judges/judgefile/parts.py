@@ -23,7 +23,7 @@ from calm.core.edits import (
 )
 from calm.core.files import json_of
 from calm.core.verdict import FAMILY, Family, Scale, Task
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest, nearest
 from calm.judges import prompts, reading
 from calm.judges.judgefile.tables import (
     HEADER,
@@ -121,9 +121,17 @@ def _value(model: Table, key: str, variable: str, env: Mapping[str, str] | None)
     value = env.get(variable)
     if value is None or not value.strip():
         state = "is not set" if value is None else "is empty"
-        model.say(key, f"the environment variable {variable!r} {state}; set it, or name another one")
+        model.say(
+            key, f"the environment variable {variable!r} {state}{meant(variable, env)}; set it, or name another one"
+        )
         return None
     return value.strip()
+
+
+def meant(variable: str, env: Mapping[str, str]) -> str:
+    """Return which variable that is set has almost this name, as a question; nothing of a value."""
+    close = closest(variable, [name for name, value in env.items() if value.strip() and name != variable], ALMOST)
+    return f" (did you mean {close}?)" if close else ""
 
 
 def _extra_body(model: Table) -> dict[str, Json]:
@@ -170,6 +178,8 @@ def _price(model: Table) -> Price | None:
     return Price(put, got, model.path.name, read=read, write=write)
 
 
+ALMOST: Final = 0.85
+"""How much alike the names of two variables are of which one is meant: KITCHN_KEY and KITCHEN_KEY are 0.95."""
 ROLES: Final = ("system", "user", "assistant")
 
 
@@ -305,12 +315,32 @@ def _hidden(prompt: Prompt, task: Task) -> list[str]:
         if messages is None:
             continue
         used = set().union(*(_variables(m.text) for m in messages))
+        lacking = [name for name in needed if name not in used and not (name == "criteria" and "criterion" in used)]
+        if lacking and (plain := _plain("\n".join(m.text for m in messages))):
+            problems.append(f"the {which} shows no {' and no '.join(lacking)}: {plain}")
+            continue
         problems += [
             f"the {which} shows no {name}; expected {{{{ {name} }}}} or a loop over it in the user prompt"
-            for name in needed
-            if name not in used and not (name == "criteria" and "criterion" in used)
+            for name in lacking
         ]
     return problems
+
+
+def _plain(text: str) -> str:
+    """Return what to do about placeholders of other tools, such as {answer}; nothing if there is none."""
+    from calm.judges.prompts.foreign import Style, placeholders  # a judge with a bundled prompt needs it not
+
+    styles: tuple[Style, ...] = ("dollar", "angle", "single")
+    for style in styles:
+        write = {
+            one.written: f"{{{{ {one.expression} }}}}" for one in placeholders(text, style) if one.role is not None
+        }
+        if write:
+            return (
+                f"{', '.join(write)} {'is' if len(write) == 1 else 'are'} plain text here, as `calm init` alone reads "
+                f"such placeholders; write {', '.join(write.values())}, or let it do so: calm init --prompt FILE"
+            )
+    return ""
 
 
 def _variables(template: str) -> set[str]:

@@ -179,9 +179,14 @@ _HEADING: Final = re.compile(
 )
 """A line that names what follows."""
 _INSTRUCTS: Final = re.compile(
-    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by)|give|output|return|write|say|choose"
+    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by| your)|give|output|return|write|say|choose"
     r"|decide|rate|provide|finish|state|evaluate|compare|select|which|is|does|do|based|after|before|considering|analy[sz]e|you|your"
-    r"|the (?:rating|score|verdict))\b(?:\W+\w+){3}",
+    r"|the (?:rating|score|verdict)|conclude|put|print|produce|emit|submit|assign|add|append|include|insert|use|place"
+    r"|make|enclose|wrap|indicate|express|fill|complete|keep|follow|let|ensure|mention|explain|assess|consider|think"
+    r"|pick|determine|identify|classify|begin|start|always|never|don['’]t|only|then|finally|lastly"
+    r"|first(?=,| (?:write|give))|(?:end|close)(?= (?:with|by|in|on|your|the|each|it|this)\b)"
+    r"|(?:score|grade|judge|report|format|mark|label|name|rank|present|show|type|check)"
+    r"(?= (?:with|your|it|each|every|the|an?|one|only|both|how|whether|this|these|them)\b))\b(?:\W+\w+){3}",
     re.IGNORECASE,
 )
 """The beginning of a sentence that says what to do, even if it has a colon."""

@@ -203,9 +203,16 @@ _ALTERNATIVES: Final = re.compile(r"\b(?:if|or|either|example|e\.g\.|such as)\b|
 _LITERAL: Final = re.compile(r"(?<![\\?])[A-Za-z]{3,}")
 _FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
 _GROUP: Final = re.compile(r"(?<!\\)\((?:\?P<\w+>|(?!\?))")
-_SPACE: Final = re.compile(r"(?:\\s|\[[^\]]*\])[*+?]*|\.[*+]\??")
-_UNESCAPED: Final = re.compile(r"\\b|[\\^$?*+]")
-_ESCAPED: Final = re.compile(r"\\.|\[(?:[^\]\\]|\\.)*\]")
+_TIMES: Final = r"(?:(?:[*+?]|\{(?=[\d,])(?P<least>\d*),?\d*\})[?+]?)?"
+"""How often a piece of a pattern may come, and how often at least."""
+_CLASS: Final = r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]"
+_ESCAPED: Final = re.compile(_CLASS)
+_PIECE: Final = re.compile(rf"(?P<sign>{_CLASS}|[^\\]){_TIMES}")
+_INNER: Final = re.compile(
+    rf"\(\?(?P<kind>[:|>]|<?[=!])(?P<first>(?:{_CLASS}|[^\\()\[|])*)(?:{_CLASS}|[^\\()\[])*\){_TIMES}"
+)
+"""A group within which there is none, and the first of its alternatives."""
+_MEANT: Final = {"\\d": "1", "\\w": "a", "\\S": "a", "\\n": "\n", "^": "", "$": "", **dict.fromkeys(("\\b", "\\A"), "")}
 AFTER: Final = r"(?!\w|[.,/-]\w)"
 """What a pattern needs after its group, so that it does not end inside of a number or a word."""
 WORDS: Final = "These are reasons.\n\n"
@@ -301,7 +308,7 @@ def ends(subject: Subject) -> Iterator[Found]:
     if how is None or how.form.kind != "regex":
         return
     pattern, scale = how.form.pattern, how.view.scale
-    lead = _UNESCAPED.sub("", _SPACE.sub(" ", _GROUP.split(_FLAGS.sub("", pattern))[0]))
+    lead = _sample(_FLAGS.sub("", pattern[: _group_at(pattern)]))
     for value in (*how.form.values, *how.view.labels, f"{scale.low:g}", f"{scale.high:g}"):
         for longer in (f"{value}0", f"{value}.5") if value[-1:].isdigit() else (f"{value}annot",):
             if reading.grouped(pattern, lead + longer) == value == reading.grouped(pattern, lead + value):
@@ -310,10 +317,31 @@ def ends(subject: Subject) -> Iterator[Found]:
                 return
 
 
+def _plain(pattern: str) -> str:
+    return _ESCAPED.sub(lambda found: "." * len(found[0]), pattern)
+
+
+def _group_at(pattern: str) -> int:
+    group = _GROUP.search(_plain(pattern))
+    return group.start() if group else len(pattern)
+
+
+def _sample(pattern: str) -> str:
+    """Return a text that a piece of a pattern without a group of its own finds; what may be missing is there once."""
+    found = 1
+    while found:
+        pattern, found = _INNER.subn(lambda one: "" if one["kind"][-1] in "=!" else one["first"], pattern)
+    made = ""
+    for one in _PIECE.finditer(re.sub(r"\(\?[:|>]", "", pattern)):
+        sign = re.sub(r"\[(?!\^)(\\?.).*", r"\1", one["sign"], flags=re.DOTALL)
+        usual = " " if sign.startswith("[^") or sign in (".", "\\s", "\\W", "\\D") else sign[-1]
+        made += _MEANT.get(sign, usual) * max(1, int(one["least"] or 1))
+    return made
+
+
 def _closed(pattern: str) -> str:
-    group = _GROUP.search(pattern)
-    plain, depth = _ESCAPED.sub(lambda found: "." * len(found[0]), pattern), 0
-    for at in range(group.start() if group else len(plain), len(plain)):
+    plain, depth = _plain(pattern), 0
+    for at in range(_group_at(pattern), len(plain)):
         depth += {"(": 1, ")": -1}.get(plain[at], 0)
         if depth == 0:
             return f"{pattern[: at + 1]}{AFTER}{pattern[at + 1 :]}"

@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 from calm.cases.foreign.records import csv_table
 from calm.cases.logs.judgments import Log
 from calm.cases.rows import dig, objects
-from calm.core.files import MOST_BYTES, json_of, read_bytes, refuse_values, unfolded, unopened
+from calm.core.files import MOST_BYTES, json_fault, json_of, read_bytes, refuse_values, unfolded, unopened
 from calm.errors import ConfigError
 from calm.plugins.logs import (
     deepeval,
@@ -183,7 +183,8 @@ def _lines(path: Path, text: str, whole: json.JSONDecodeError) -> list[object]:
             try:
                 found.append(json_of(line))
             except ValueError as error:
-                said, at = (str(error), number) if found else (whole.msg, whole.lineno)
+                cause, at = (error, number) if found else (whole, whole.lineno)
+                said = json_fault(cause) if isinstance(cause, json.JSONDecodeError) else cause
                 raise ConfigError(f"{path}: line {at}: expected JSON, got an error: {said}") from error
     return found
 

@@ -21,6 +21,7 @@ from calm.judges.judgefile import read_judge
 from calm.models.wire import Reply
 from calm.plugins.lint.answer_rules import is_english
 from calm.plugins.lint.linting import RULES, SEVERITIES, lint
+from calm.plugins.lint.page import is_delimiter
 from calm.plugins.lint.subject import subject_of, subjects_of
 from tests.plugins.lint.examples import EXAMPLES, write
 
@@ -146,6 +147,47 @@ def test_a_mitigation_is_part_of_what_is_linted(mitigation, tmp_path):
     assert rule not in [one.rule.id for one in lint(subjects_of(path)).findings]
 
 
+INSTRUCTIONS = (
+    *(f'{verb} with a line "Score: N".' for verb in ("End", "Close", "Conclude", "Finish", "Answer", "Reply", "Begin")),
+    *(f"{verb} your verdict as one line: Score: N" for verb in ("Return", "Output", "Write", "State", "Put", "Print")),
+    *(
+        f"{verb} the answer in a last line: [[N]]"
+        for verb in ("Score", "Grade", "Rate", "Judge", "Mark", "End", "Close")
+    ),
+    *(f"{verb} a last line in this form:" for verb in ("Give", "Add", "Append", "Use", "Report", "Always write")),
+)
+HEADINGS = (
+    *(
+        "END OF ANSWER",
+        "End of the answer:",
+        "Close reading of the poem by student A:",
+        "Report by the model under test:",
+    ),
+    *(
+        "Grade report of the student A:",
+        "Answer of the student to grade:",
+        "Score: N",
+        "Answer from the first assistant:",
+    ),
+)
+
+
+def test_an_instruction_is_no_heading_and_a_heading_none():
+    """What begins with a verb says what to do; the same word as a noun names what follows."""
+    assert [line for line in INSTRUCTIONS if is_delimiter(line)] == []
+    assert [line for line in HEADINGS if not is_delimiter(line)] == []
+
+
+def test_what_ends_an_answer_is_no_instruction_at_once(tmp_path):
+    """Of one line lint says one thing: it is an instruction, so it closes nothing and the answer is not the end."""
+    path = tmp_path / "prompt.txt"
+    path.write_text(
+        'Rate from 1 (bad) to 10 (good).\nQ: {question}\nA: {answer}\nEnd with a line "Score: N".\n', "utf-8"
+    )
+    rules = {one.rule.id for one in lint([subject_of(path, "score", {})]).findings}
+    assert rules == {"answers-may-order", "slot-undelimited"}
+
+
 def test_a_prompt_in_another_language_is_not_held_against_english_words(tmp_path):
     path = tmp_path / "prompt.txt"
     path.write_text(
@@ -212,3 +254,23 @@ def test_a_word_counts_for_what_it_means_where_it_stands(text, rule, found, tmp_
 def test_a_text_is_in_another_language_only_if_it_shows_one(text, english):
     """A terse English prompt has few of the common words."""
     assert is_english(text) == english
+
+
+@pytest.mark.parametrize(
+    ("lead", "found"),
+    [
+        (r"Score[^\w<]{0,20}?", "Score "),
+        (r"\*{2,}Score\s{0,4}:?\s*+", "**Score : "),
+        (r"(?:(?:final|last) )?[Ss]core\W+", "final Score "),
+        (r"(?m)^Score[:=](?!\s*none).{0,9}?", "Score: "),
+        (r"\\boxed\{(?:\s?\()?", "\\\\boxed{ ("),
+        (r'\{"score": {1}', '{"score": '),
+    ],
+)
+def test_no_sign_of_a_pattern_is_part_of_the_reply_that_lint_tries(lead, found, tmp_path):
+    """The reply is one that the pattern finds: counts, groups and classes are no part of it."""
+    path, *_ = write(tmp_path, EXAMPLES["pattern-ends-inside"])
+    judge = Path(path)
+    judge.write_text(judge.read_text("utf-8").replace("'Rating: ([1-9])'", f"'''{lead}([1-9])'''"), "utf-8")
+    (one,) = [one for one in lint(subjects_of(judge)).findings if one.rule.id == "pattern-ends-inside"]
+    assert one.details[:2] == ("'1'", f"'{found}10'")

@@ -564,7 +564,7 @@ def test_a_file_is_known_by_its_keys(document, kind):
         ('{"question": "q"}', "got a file that none of them writes"),
         ('{"run_type": "llm"}', "runs of LangSmith, by its key 'run_type'"),
         ('{"results": ', "line 1: expected JSON"),
-        ('{"testCases": []}\n{"a', "line 2: expected JSON"),
+        ('{"testCases": []}\n{"a', "line 2: expected JSON, got an error: a text that is not closed"),
         ('{"testCases": []}', r"expected verdicts of a judge, got none \(no record\)"),
         ('{"testCases": [{"input": "q", "metricsData": 7}]}', "1 x a test case without an input or an output"),
         ("[" * 100_000, "nested at most 100 deep"),
