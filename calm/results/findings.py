@@ -8,6 +8,7 @@ is shown beside the finding: a judge that sees only length shows it here, and fa
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +30,9 @@ from calm.core.measures import (
 )
 from calm.core.people import references
 from calm.core.ready_made import unused
-from calm.core.reasons import NONE, Kind, Reason, because, listed, ordered
+from calm.core.reasons import NONE, Kind, Reason, because, listed, ordered, reason_of
 from calm.core.trials import CUED, Trial, Trials
-from calm.core.verdict import Family, Scale, chances, code
+from calm.core.verdict import Family, Refused, Scale, Unreadable, chances, code
 from calm.errors import EstimateError
 from calm.experiment.inert import REPEATS, TESTS_LENGTH
 from calm.experiment.stopping import LEVEL
@@ -50,6 +51,8 @@ MUCH: Final[Mapping[Family, float]] = {
     "label": 0.10,
 }
 """Movement by inert words from which a finding says so: shares of verdicts, or of the scale."""
+_OPEN: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 IN_ANSWER: Final = "answer"
 """The channel of an edit in an answer, beside which inert words make the answer as long as the edit does."""
 
@@ -96,7 +99,7 @@ def finding(
         measure=decision.measure,
         claim=Limit(claim.op, claim.limit) if claim is not None else None,
         outcome=decision.outcome,
-        reason=listed([reason for reason in (decision.reason, as_much) if reason]),
+        reason=listed([reason for reason in (decision.reason, as_much, _unread_by(decision, trials)) if reason]),
         **figures,
         excluded=ordered(estimate.excluded if estimate else trials.excluded if trials else {}),
         robustness_rate=_rounded(rate(robustness_rate, trials)) if trials else None,
@@ -118,6 +121,34 @@ def finding(
         acknowledged=acknowledgement(trials) if trials and moved else {},
         trials=kept,
     )
+
+
+def _unread_by(decision: Decision, trials: Trials | None) -> Reason:
+    """Return why most replies to the cases as they are hold no verdict, where that keeps a claim open, or `NONE`."""
+    silent = decision.reason.of(Kind.UNREAD_REPLIES)
+    if decision.outcome not in _OPEN or (
+        decision.measure != "readable_rate" and (silent is None or silent.details[0] != "clean")
+    ):
+        return NONE
+    said = [verdict for row in trials.rows for verdict in row.clean] if trials else []
+    lost = [verdict for verdict in said if isinstance(verdict, Unreadable | Refused)]
+    if not lost:
+        return NONE
+    kinds = Counter(map(_sort, lost))
+    most = max(kinds, key=lambda kind: (kinds[kind], kind))
+    alike = Counter(v.why or reason_of(v.reason) for v in lost if isinstance(v, Unreadable) and _sort(v) == most)
+    if not alike:
+        return NONE  # most of them are refusals, which no other reading makes a verdict
+    example = max(alike, key=lambda why: (alike[why], str(why)))
+    return because(Kind.UNREAD_BY, round(kinds[most] / len(said), 6), example)
+
+
+def _sort(verdict: Unreadable | Refused) -> str:
+    """Return what reasons of one sort have in common: their kind, else their words without what they quote."""
+    if isinstance(verdict, Refused):
+        return ""
+    kind = verdict.why.kind if verdict.why else Kind.SAID
+    return kind.value if kind is not Kind.SAID else _QUOTED.sub("", verdict.reason).partition(";")[0]
 
 
 def _what(edit: AnyEdit, reason: Reason) -> str:
