@@ -74,10 +74,10 @@ def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
     return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
 
 
-def _unread_by(share: float, why: Reason) -> str:
+def _unread_by(share: float, why: Detail) -> str:
     """Return the commonest reason why replies hold no verdict, with its share and an example."""
     replies = f"{100 * share:.{int(share < 0.0095)}f} of 100 replies"
-    if why.kind is not Kind.OFF_SCALE:
+    if not isinstance(why, Reason) or why.kind is not Kind.OFF_SCALE:
         return f"{replies} hold no verdict, such as: {why}"
     number, low, high, steps = map(str, why.details)
     steps = steps if float(low) <= float(number) <= float(high) else ""

@@ -8,7 +8,6 @@ is shown beside the finding: a judge that sees only length shows it here, and fa
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +51,6 @@ MUCH: Final[Mapping[Family, float]] = {
 }
 """Movement by inert words from which a finding says so: shares of verdicts, or of the scale."""
 _OPEN: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
-_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 IN_ANSWER: Final = "answer"
 """The channel of an edit in an answer, beside which inert words make the answer as long as the edit does."""
 
@@ -134,21 +132,14 @@ def _unread_by(decision: Decision, trials: Trials | None) -> Reason:
     lost = [verdict for verdict in said if isinstance(verdict, Unreadable | Refused)]
     if not lost:
         return NONE
-    kinds = Counter(map(_sort, lost))
+    whys = [(one.why or reason_of(one.reason)) if isinstance(one, Unreadable) else NONE for one in lost]
+    kinds = Counter(why.kind for why in whys)
     most = max(kinds, key=lambda kind: (kinds[kind], kind))
-    alike = Counter(v.why or reason_of(v.reason) for v in lost if isinstance(v, Unreadable) and _sort(v) == most)
-    if not alike:
-        return NONE  # most of them are refusals, which no other reading makes a verdict
+    if most is Kind.NONE:
+        return NONE  # they are refusals, which no other reading makes a verdict
+    alike = Counter(why for why in whys if why.kind is most)
     example = max(alike, key=lambda why: (alike[why], str(why)))
     return because(Kind.UNREAD_BY, round(kinds[most] / len(said), 6), example)
-
-
-def _sort(verdict: Unreadable | Refused) -> str:
-    """Return what reasons of one sort have in common: their kind, else their words without what they quote."""
-    if isinstance(verdict, Refused):
-        return ""
-    kind = verdict.why.kind if verdict.why else Kind.SAID
-    return kind.value if kind is not Kind.SAID else _QUOTED.sub("", verdict.reason).partition(";")[0]
 
 
 def _what(edit: AnyEdit, reason: Reason) -> str:
