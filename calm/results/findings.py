@@ -34,7 +34,7 @@ from calm.core.trials import CUED, Trial, Trials
 from calm.core.verdict import Family, Refused, Scale, Unreadable, chances, code
 from calm.errors import EstimateError
 from calm.experiment.inert import REPEATS, TESTS_LENGTH
-from calm.experiment.stopping import LEVEL
+from calm.experiment.stopping import LEVEL, UNREAD
 from calm.models.wire import Json
 from calm.results.audit import AGREEMENT, RUN, SAME, Control, Finding, Limit, TrialRecord
 
@@ -122,7 +122,7 @@ def finding(
 
 
 def _unread_by(decision: Decision, trials: Trials | None) -> Reason:
-    """Return why most replies to the cases as they are hold no verdict, where that keeps a claim open, or `NONE`."""
+    """Return why replies to the cases as they are mostly hold no verdict, if many do so and a claim is open by it."""
     silent = decision.reason.of(Kind.UNREAD_REPLIES)
     if decision.outcome not in _OPEN or (
         decision.measure != "readable_rate" and (silent is None or silent.details[0] != "clean")
@@ -130,7 +130,7 @@ def _unread_by(decision: Decision, trials: Trials | None) -> Reason:
         return NONE
     said = [verdict for row in trials.rows for verdict in row.clean] if trials else []
     lost = [verdict for verdict in said if isinstance(verdict, Unreadable | Refused)]
-    if not lost:
+    if len(lost) <= UNREAD * len(said):
         return NONE
     whys = [(one.why or reason_of(one.reason)) if isinstance(one, Unreadable) else NONE for one in lost]
     kinds = Counter(why.kind for why in whys)

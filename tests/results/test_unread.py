@@ -26,10 +26,11 @@ def found_of(*silent, every=2):
         number = int(case.id[1:])
         return Score(4.0) if number % every else silent[number // every % len(silent)]
 
-    result = run(setup(Planted(rule, task="score", scale=Scale(1, 5, 1)), singles(60)), None, [readable_rate >= 0.95])
-    [ruling] = result.rulings
-    given = {"node": "suites/test_consistency.py::test_it", "edit": None, "against": None, "task": "score"}
-    return finding(bias="consistency", decision=ruling.decision, trials=ruling.trials, **given)
+    judge = Planted(rule, task="score", scale=Scale(1, 5, 1))
+    with setup(judge, singles(60)) as given:
+        [ruling] = run(given, None, [readable_rate >= 0.95]).rulings
+    about = {"node": "suites/test_consistency.py::test_it", "edit": None, "against": None, "task": "score"}
+    return finding(bias="consistency", decision=ruling.decision, trials=ruling.trials, **about)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,6 @@ def test_the_commonest_reason_is_said_and_mended_first(silent, said, mend):
 
 
 def test_refusals_and_replies_that_can_be_read_have_no_such_reason():
-    """What declines is no matter of reading; and a claim that holds says nothing of the few that are unread."""
+    """What declines is no matter of reading; and nothing is said of the few that are unread."""
     assert not found_of(NO).reason.has(Kind.UNREAD_BY)
     assert not found_of(NINE, every=60).reason.has(Kind.UNREAD_BY)
