@@ -34,7 +34,7 @@ from calm.core.trials import CUED, Trial, Trials
 from calm.core.verdict import Family, Refused, Scale, Unreadable, chances, code
 from calm.errors import EstimateError
 from calm.experiment.inert import REPEATS, TESTS_LENGTH
-from calm.experiment.stopping import LEVEL, UNREAD
+from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.results.audit import AGREEMENT, RUN, SAME, Control, Finding, Limit, TrialRecord
 
@@ -50,6 +50,8 @@ MUCH: Final[Mapping[Family, float]] = {
     "label": 0.10,
 }
 """Movement by inert words from which a finding says so: shares of verdicts, or of the scale."""
+MANY_UNREAD: Final = 0.05
+"""Share of the replies without a verdict beyond which a finding says why."""
 _OPEN: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 IN_ANSWER: Final = "answer"
 """The channel of an edit in an answer, beside which inert words make the answer as long as the edit does."""
@@ -130,7 +132,7 @@ def _unread_by(decision: Decision, trials: Trials | None) -> Reason:
         return NONE
     said = [verdict for row in trials.rows for verdict in row.clean] if trials else []
     lost = [verdict for verdict in said if isinstance(verdict, Unreadable | Refused)]
-    if len(lost) <= UNREAD * len(said):
+    if len(lost) <= MANY_UNREAD * len(said):
         return NONE
     whys = [(one.why or reason_of(one.reason)) if isinstance(one, Unreadable) else NONE for one in lost]
     kinds = Counter(why.kind for why in whys)

@@ -61,3 +61,4 @@ def test_refusals_and_replies_that_can_be_read_have_no_such_reason():
     """What declines is no matter of reading; and nothing is said of the few that are unread."""
     assert not found_of(NO).reason.has(Kind.UNREAD_BY)
     assert not found_of(NINE, every=60).reason.has(Kind.UNREAD_BY)
+    assert found_of(NINE, every=10).reason.has(Kind.UNREAD_BY)
