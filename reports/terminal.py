@@ -33,6 +33,8 @@ FEWEST: Final = 3
 """So many biases have their sentence, however low the terminal is."""
 NOTES: Final = 3
 """So many notes are shown at once, under `-v`; the report has all."""
+_TOLD_APART: Final = (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS, Kind.SCALE_DIFFERS, Kind.SCORES_NARROW)
+"""Notes that have a line of their own."""
 MORE: Final = "-v shows all"
 _COLOURS: Final = {Outcome.FAIL: "red", Outcome.INCOMPLETE: "red", Outcome.UNDECIDED: "yellow", Outcome.PASS: "green"}
 _INSTALLED: Final = re.compile(r"[^\s:,]*site-packages[/\\]")
@@ -79,7 +81,7 @@ class Ended:
 def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     """Return what is shown of a run below a heading: at most `screen.room` lines, unless commands are long."""
     audit = as_read(audit)
-    notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
+    notes = [note for note in audit.run.notes if note.kind not in _TOLD_APART]
     said = f"; {len(notes)} note{'s' * (len(notes) != 1)} in the report" if notes else ""
     end = [Line(printable(text)) for text in (tested(audit), *_protocol(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
@@ -111,7 +113,7 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
     for names, why, _ in untested_by_reason(audit):
         found.append(Line(printable(f"not tested: {names}{f' ({why})' if why else ''}")))
     found += [Line(text) for text in _protocol(audit)]
-    notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
+    notes = [note for note in audit.run.notes if note.kind not in _TOLD_APART]
     found += [Line(f"note: {_short(str(note))}", "yellow") for note in notes[:NOTES]]
     if len(notes) > NOTES:
         found.append(Line(f"notes that only the report has: {len(notes) - NOTES}", "yellow"))
@@ -132,7 +134,9 @@ def _broke_off(audit: Audit) -> list[Line]:
 
 
 def _last(audit: Audit, ended: Ended) -> list[Line]:
-    told = [Line(printable(f"check: {note}"), "red") for note in audit.run.notes if note.kind is Kind.SCALE_BACKWARDS]
+    red = (Kind.SCALE_BACKWARDS, Kind.SCALE_DIFFERS)
+    told = [Line(printable(f"check: {note}"), "red") for note in audit.run.notes if note.kind in red]
+    told += [Line(printable(f"note: {note}"), "yellow") for note in audit.run.notes if note.kind is Kind.SCORES_NARROW]
     found = [note for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION and ended.green]
     told += [Line(printable(f"what green means here: {note}"), "green") for note in found]
     results = next((str(path) for path in ended.written if path.suffix == ".json"), "")

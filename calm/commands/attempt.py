@@ -112,7 +112,7 @@ def _try(options: argparse.Namespace) -> int:
             )
             found = "the judge did not notice the damage, and that is the finding" if unseen else f"the verdict {moved}"
             print(f"\n{_shown(capital(said))}, {_shown(after)}: {found}.")
-    for warning in _turned_round(options.judge):
+    for warning in _wrong_scale(options.judge):
         print(f"\ncalm: {_shown(warning)}", file=sys.stderr)
     if all(map(readable, verdicts)):
         return DONE
@@ -121,7 +121,7 @@ def _try(options: argparse.Namespace) -> int:
     return REFUSED
 
 
-def _turned_round(spec: str) -> list[str]:
+def _wrong_scale(spec: str) -> list[str]:
     path = Path(spec)
     if path.suffix != ".toml" or not path.is_file() or (lint := hook("lint")) is None:
         return []
@@ -129,7 +129,7 @@ def _turned_round(spec: str) -> list[str]:
         found = lint(path).findings
     except ConfigError:  # the judge has no prompt
         return []
-    return [f"{one.words}. {capital(one.fix)}" for one in found if one.rule.id == "scale-direction"]
+    return [f"{one.words}. {capital(one.fix)}" for one in found if one.rule.id in ("scale-direction", "scale-differs")]
 
 
 def _unread(verdict: Verdict, judge: Judge) -> str:

@@ -254,7 +254,7 @@ def _resolution(task: Task, cases: Sequence[Case]) -> str:
     if found is None:
         return f"{same}{questions} are too few to rule out any bias. Take about {ENOUGH}"
     if found.limit > claim.limit:
-        return f"{same}{because(Kind.AT_RESOLUTION, questions, claim.measure, found.limit, claim.limit)}"
+        return f"{same}{because(Kind.AT_RESOLUTION, questions, claim.measure, found.limit, claim.limit, family)}"
     return f"{same}{questions} are enough for the limits of the suites"
 
 

@@ -74,6 +74,16 @@ def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
     return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
 
 
+def _unread_by(share: float, why: Detail) -> str:
+    """Return the commonest reason why replies hold no verdict, with its share and an example."""
+    replies = f"{100 * share:.{int(share < 0.0095)}f} of 100 replies"
+    if not isinstance(why, Reason) or why.kind is not Kind.OFF_SCALE:
+        return f"{replies} hold no verdict, such as: {why}"
+    number, low, high, steps = map(str, why.details)
+    steps = steps if float(low) <= float(number) <= float(high) else ""
+    return f"{replies} name a number that is not on the scale {low} to {high}{steps}, such as {number}"
+
+
 def _asked(_asked: int, share: float, _planned: int) -> str:
     """Return what stopping early saved; where close results were asked again, and nothing was saved, what that took."""
     if round(share, 2) > 0:
@@ -86,6 +96,7 @@ _SERVER_LOST: Final = (
     "the server of {!r} stopped answering: {} attempts in a row failed, the last one with: {}; "
     "no more calls are made to it: fix it and run again"
 )
+_STILL_FAILS: Final = "A claim that surely misses {} still fails, except one about the worst variant (worst_)"
 _TOLD: Final = {
     "pull": "an edit may decide {} of 100 pairs of equal answers",
     "lift": "an edit may raise a score by {} % of the scale",
@@ -99,7 +110,8 @@ _TOLD: Final = {
 """What a limit demands, where it gave way to few cases."""
 
 
-def _shown_by(measure: str, limit: float) -> str:
+def _shown_by(measure: str, limit: float, family: str) -> str:
+    measure = "lift" if measure == "gain" and family in ("score", "rubric") else measure
     return _TOLD.get(measure, f"the limit of {str(measure).replace('_', ' ')} is {{}} of 100").format(_part(limit))
 
 
@@ -415,6 +427,10 @@ class Kind(StrEnum):
     NO_CASES = ("no-cases", "there are no cases")
     NO_TARGET = ("no-target", "no treated answer")
     UNREAD_ARM = ("unread-arm", "no readable verdict in an arm")
+    OFF_SCALE = ("off-scale", "{} is not on the scale from {} to {}{}")
+    OUT_OF = ("out-of", "{} is out of {}; expected a score up to {}")
+    REPLY_CUT = ("reply-cut", "cut by max_tokens before the reply was complete; raise max_tokens")
+    UNREAD_BY = ("unread-by", _unread_by)
     UNREAD_ASK = ("unread-ask", "a verdict that cannot be read")
     UNREAD_CLEAN = (
         "unread-clean",
@@ -432,6 +448,17 @@ class Kind(StrEnum):
     GOLD_NARROW = (
         "gold-narrow",
         "all gold scores lie between {:g} and {:g}, the judge's scale is {:g} to {:g}: is the gold on another scale?",
+    )
+    SCALE_DIFFERS = (
+        "scale-differs",
+        "judge {0}: the prompt names the scale {1} to {2}, and judge.toml says {3} to {4}. Limits are shares of the "
+        "scale in judge.toml, so they are wrong: write low = {1} and high = {2} under [verdict.scale] in judge.toml, "
+        "or correct the prompt",
+    )
+    SCORES_NARROW = (
+        "scores-narrow",
+        "the judge used a part of its scale: all {} scores of the cases as they are lie between {:g} and {:g}, and the "
+        "scale is {:g} to {:g}. Limits are shares of the whole scale, and all of this range is {:.0%} of it",
     )
     SCALE_BACKWARDS = (
         "scale-backwards",
@@ -779,12 +806,14 @@ class Kind(StrEnum):
     )
     AT_RESOLUTION = (
         "at-resolution",
-        lambda cases, measure, limit, stated: (
-            f"{_cases(cases)} prove{'s' * (cases == 1)} less than 200, so the limits are wider: "
-            f"{_shown_by(measure, limit)} (with 200 cases: {_part(stated)})"
+        lambda cases, measure, limit, stated, family="pairwise": (
+            f"{_cases(cases)} prove{'s' * (cases == 1)} less than 200, so claims pass at wider limits: "
+            f"{_shown_by(measure, limit, family)} (with 200 cases: {_part(stated)}). "
+            f"{_STILL_FAILS.format('the limit for 200 cases')}"
             if cases < 200
-            else f"{cases} cases are too few for some limits, so these are wider: {_shown_by(measure, limit)} "
-            f"(the suite states {_part(stated)})"
+            else f"{cases} cases are too few for some limits, so claims pass at wider ones: "
+            f"{_shown_by(measure, limit, family)} (the suite states {_part(stated)}). "
+            f"{_STILL_FAILS.format('the stated limit')}"
         ),
     )
     GATE_UNUSED = ("gate-unused", "--calm-gate: {} is no claim of this run; correct or remove it")
@@ -917,6 +946,14 @@ class Reason:
 
 NONE: Final = Reason(Kind.NONE)
 """No reason: it is false, and has no words."""
+MENDS: Final = {
+    Kind.OFF_SCALE: "let [verdict.scale] in judge.toml and the prompt name the same scale",
+    Kind.OUT_OF: "let [verdict.scale] in judge.toml and the prompt name the same scale",
+    Kind.REPLY_CUT: "raise max_tokens under [model] in judge.toml",
+}
+"""What makes replies readable, by the reason why they are not."""
+_OF_ONE: Final = (Kind.WORST, Kind.ROWS_LOST, Kind.UNREAD_BY)
+"""What one finding says of itself, and no other with the same reason."""
 LONGEST_NAME: Final = 100
 """How many characters the name of a model, a judge or an edit may have."""
 MOST_REASONS: Final = 3
@@ -980,7 +1017,7 @@ def shared(reason: Reason) -> Reason:
     """
     if reason.kind not in (Kind.LISTED, Kind.COUNTED):
         return reason
-    parts = [one for one in reason.details if isinstance(one, Reason) and one.kind not in (Kind.WORST, Kind.ROWS_LOST)]
+    parts = [one for one in reason.details if isinstance(one, Reason) and one.kind not in _OF_ONE]
     return listed(list(dict.fromkeys(map(shared, parts)))) or reason
 
 

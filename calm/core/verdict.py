@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
 from calm.core.classes import Classes
-from calm.core.reasons import Kind, Reason, reason_of
+from calm.core.reasons import NONE, Reason, reason_of
 
 Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise", "label"]
 """What a judge is asked to do: the `task` of judge.toml."""
@@ -121,10 +121,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The judge replied, and its reply holds no verdict: why, in words and as a kind. Data, with a rate of its own."""
+    """The judge replied, and its reply holds no verdict: why, in words and as a reason. Data, with its own rate."""
 
     reason: str
-    kind: Kind = field(default=Kind.SAID, compare=False, repr=False)
+    why: Reason = field(default=NONE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ _LAWFUL: Final = (Preferred, Tie, Score, Criteria, Label)
 
 def unreadable(why: Reason) -> Unreadable:
     """Return the verdict of a reply that holds none, for a reason."""
-    return Unreadable(str(why), why.kind)
+    return Unreadable(str(why), why)
 
 
 def code(verdict: Verdict) -> Code:

@@ -386,7 +386,7 @@ def outlook(orders: Iterable[Order]) -> str:
         return f"{about} {are} too few to test {few_of(lost, SHOWN)}; take more cases"
     pairs = [(new, old) for _, order, probe in probes for new in probe.claims for old in order.claims]
     if wider := widest((new, old) for new, old in pairs if (new.measure, new.op) == (old.measure, old.op)):
-        seen = because(Kind.AT_RESOLUTION, cases, *wider)
+        seen = because(Kind.AT_RESOLUTION, cases, *wider, family)
         return f"{seen}; {passes}{none}"
     if chance >= ENOUGH:
         return f"{about} {are} enough for these limits{none}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError, TooLongError
 from calm.judges import prompts, reading
+from calm.judges.prompts.forms import other_range
 from calm.judges.wrapper import JudgeWrapper
 from calm.models.pricing import SHORTEST, least_tokens, may_exceed, was_cut
 from calm.models.prompt_cache import LEAST_CHARACTERS, ends_in
@@ -33,6 +35,8 @@ LEAST_BYTES = 2000
 """About how many bytes a request and its view take beside the texts in them."""
 EXAMPLES = 2
 """How many of the replies that hold no verdict a judge keeps."""
+_CODE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+"""What of a template is not sent."""
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
 
@@ -103,8 +107,17 @@ class PromptedJudge:
         """What was not sent, what was cut, where labels were, and what replies without a verdict held."""
         unsent = [f"{key} = {value}" for key, value in self.server.unsent.items()]
         notes = [because(Kind.NOT_SENT, one, name(self.server.served_as or self.server.model)) for one in unsent]
+        if (named := self._scale_named()) is not None:
+            ends = *named[:2], self.scale.low, self.scale.high
+            notes.append(because(Kind.SCALE_DIFFERS, name(self.name), *(f"{end:g}" for end in ends)))
         notes += [because(Kind.REPLIES_CUT, name(self.name), limit) for limit in self._cut]
         return Remarks(tuple(notes), tuple(self._later()), tuple(self._without_verdict()))
+
+    def _scale_named(self) -> tuple[float, float, int] | None:
+        if self.task != "score" or self.asked is not None:
+            return None
+        texts = (_CODE.sub("", message.text) for message in self.prompt.messages)
+        return named_otherwise("\n".join(texts), self.form, self.scale)
 
     def _later(self) -> Iterator[Reason]:
         found = self._labels
@@ -320,6 +333,13 @@ def prompted(judge: Judge) -> PromptedJudge | None:
     while isinstance(judge, JudgeWrapper):
         judge = judge.inner
     return judge if isinstance(judge, PromptedJudge) else None
+
+
+def named_otherwise(text: str, form: reading.Format, scale: Scale) -> tuple[float, float, int] | None:
+    """Return the scale that a prompt names, and where, if beyond doubt its scores are read on another; else None."""
+    if form.parts or form.values or scale.classes is not None or "[]" in form.field:
+        return None
+    return other_range(text, scale)
 
 
 def _cut(request: Request, reply: Reply) -> tuple[int, int] | None:

@@ -117,7 +117,7 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     """
     from calm.cases import sample, upright
     from calm.core.memo import Memo
-    from calm.core.reasons import Kind, because
+    from calm.core.reasons import Kind, because, reason_of
     from calm.experiment.run import refuse_unshowable
     from calm.experiment.setup import SHARED
     from calm.gate.from_spec import recall
@@ -132,6 +132,9 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     recall(judge, cases)
     if ours.memo(judge, chosen) is None:
         refuse_unshowable(judge, chosen)
+        for note in map(reason_of, judge.remarks.notes):
+            if note.kind is Kind.SCALE_DIFFERS:
+                speaker(config)(str(note))
         parts = parts_of(config)
         for one in unseen(judge, chosen) if parts else ():
             if one.part in parts:

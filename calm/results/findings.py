@@ -29,9 +29,9 @@ from calm.core.measures import (
 )
 from calm.core.people import references
 from calm.core.ready_made import unused
-from calm.core.reasons import NONE, Kind, Reason, because, listed, ordered
+from calm.core.reasons import NONE, Kind, Reason, because, listed, ordered, reason_of
 from calm.core.trials import CUED, Trial, Trials
-from calm.core.verdict import Family, Scale, chances, code
+from calm.core.verdict import Family, Refused, Scale, Unreadable, chances, code
 from calm.errors import EstimateError
 from calm.experiment.inert import REPEATS, TESTS_LENGTH
 from calm.experiment.stopping import LEVEL
@@ -50,6 +50,9 @@ MUCH: Final[Mapping[Family, float]] = {
     "label": 0.10,
 }
 """Movement by inert words from which a finding says so: shares of verdicts, or of the scale."""
+MANY_UNREAD: Final = 0.05
+"""Share of the replies without a verdict beyond which a finding says why."""
+_OPEN: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 IN_ANSWER: Final = "answer"
 """The channel of an edit in an answer, beside which inert words make the answer as long as the edit does."""
 
@@ -96,7 +99,7 @@ def finding(
         measure=decision.measure,
         claim=Limit(claim.op, claim.limit) if claim is not None else None,
         outcome=decision.outcome,
-        reason=listed([reason for reason in (decision.reason, as_much) if reason]),
+        reason=listed([reason for reason in (decision.reason, as_much, _unread_by(decision, trials)) if reason]),
         **figures,
         excluded=ordered(estimate.excluded if estimate else trials.excluded if trials else {}),
         robustness_rate=_rounded(rate(robustness_rate, trials)) if trials else None,
@@ -118,6 +121,27 @@ def finding(
         acknowledged=acknowledgement(trials) if trials and moved else {},
         trials=kept,
     )
+
+
+def _unread_by(decision: Decision, trials: Trials | None) -> Reason:
+    """Return why replies to the cases as they are mostly hold no verdict, if many do so and a claim is open by it."""
+    silent = decision.reason.of(Kind.UNREAD_REPLIES)
+    if decision.outcome not in _OPEN or (
+        decision.measure != "readable_rate" and (silent is None or silent.details[0] != "clean")
+    ):
+        return NONE
+    said = [verdict for row in trials.rows for verdict in row.clean] if trials else []
+    lost = [verdict for verdict in said if isinstance(verdict, Unreadable | Refused)]
+    if len(lost) <= MANY_UNREAD * len(said):
+        return NONE
+    whys = [(one.why or reason_of(one.reason)) if isinstance(one, Unreadable) else NONE for one in lost]
+    kinds = Counter(why.kind for why in whys)
+    most = max(kinds, key=lambda kind: (kinds[kind], kind))
+    if most is Kind.NONE:
+        return NONE  # they are refusals, which no other reading makes a verdict
+    alike = Counter(why for why in whys if why.kind is most)
+    example = max(alike, key=lambda why: (alike[why], str(why)))
+    return because(Kind.UNREAD_BY, round(kinds[most] / len(said), 6), example)
 
 
 def _what(edit: AnyEdit, reason: Reason) -> str:

@@ -48,6 +48,10 @@ BACKWARDS: Final[Mapping[str, str]] = {
 BACKWARDS_BY: Final = 0.3
 """So far below 0 a judge that merely errs hardly comes."""
 FEWEST_BACKWARDS: Final = 10
+FEWEST_SCORES: Final = 20
+"""Scores below which it is no news that they are alike."""
+SMALL_PART: Final = 0.2
+"""Of a scale: scores that differ by no more leave most of it unused."""
 FEW_CLUSTERS: Final = 30
 """Questions below which an interval rests on so few that a reader must know."""
 MUCH_REWORDED: Final = 0.05
@@ -71,6 +75,7 @@ def notes_of(findings: Sequence[Finding], cases: Mapping[str, Json] | None = Non
         on_length(findings),
         *people(findings),
         narrow(findings),
+        part_used(findings),
         backwards(findings),
     )
     known = cases or {}
@@ -108,6 +113,24 @@ def narrow(findings: Iterable[Finding]) -> Reason:
             if max(golds) <= half or min(golds) >= half:
                 return because(Kind.GOLD_NARROW, min(golds), max(golds), low, high)
     return NONE
+
+
+def part_used(findings: Iterable[Finding]) -> Reason:
+    """Return that all scores of the cases as they are lie in a small part of the judge's scale, or `NONE`."""
+    asked: dict[str, tuple[Finding, Sequence[object]]] = {}
+    for one in findings:
+        if one.scale and family_of(one.task) == "score":
+            for row in one.trials:
+                asked[row.case] = max(asked.get(row.case, (one, ())), (one, row.clean), key=lambda known: len(known[1]))
+    scores = [(code, one) for one, codes in asked.values() for code in codes if isinstance(code, int | float)]
+    if len(scores) < FEWEST_SCORES:
+        return NONE
+    scale = points_of(scores[0][1])
+    low, *_, high = sorted(scale.upright(score) for score, _ in scores)
+    if low == high or high - low > SMALL_PART * (scale.high - scale.low):
+        return NONE
+    share = round((high - low) / (scale.high - scale.low), 6)
+    return because(Kind.SCORES_NARROW, len(scores), low, high, scale.low, scale.high, share)
 
 
 def backwards(findings: Iterable[Finding]) -> Reason:

@@ -285,7 +285,7 @@ def resolved(audit: Audit) -> Audit:
     wider = widest((claim, replace(claim, limit=stated)) for claim, stated in limits)
     if audit.limits == "suites" or not wider or any(f.red for f in audit.findings):
         return audit
-    note = because(Kind.AT_RESOLUTION, int(str(audit.cases["n"])), *wider)
+    note = because(Kind.AT_RESOLUTION, int(str(audit.cases["n"])), *wider, family_of(known[0].task) or "")
     return replace(audit, run=replace(audit.run, notes=(note, *audit.run.notes)))
 
 

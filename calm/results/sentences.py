@@ -170,7 +170,9 @@ def sentence(one: Finding) -> str:
     words = _filled(said[turned], figure.shown(value) + figure.unit, one)
     most = "" if one.reason.worst or one.outcome is not Outcome.FAIL else loudest(one)
     by = f"; worst with {most}" if most else ""
-    return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){by}{_slot(one)}"
+    silent = one.reason.of(Kind.UNREAD_BY) if one.measure == "readable_rate" else None
+    why = f": {silent}" if silent else ""
+    return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){by}{_slot(one)}{why}"
 
 
 def figure_of(one: Finding) -> str:

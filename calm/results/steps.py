@@ -15,7 +15,7 @@ from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.files import join
 from calm.core.measures import MEASURES
-from calm.core.reasons import Kind
+from calm.core.reasons import MENDS, Kind, Reason
 from calm.core.trials import CUED
 from calm.core.verdict import Family
 from calm.errors import few_of
@@ -364,6 +364,8 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
 
     `look` is the command that asks about a case that is shown beside; without it, about the one that changed most.
     """
+    if mend := _mend(audit, one):
+        return mend
     looks = [Step(LOOK, look)] if look and one.lead.measure not in DETECTIONS else _look(audit, one)
     if one.outcome is Outcome.INCOMPLETE and one.lead.measure == WORSENING:
         return [Step("Run the cases and tests of the baseline, or make a new baseline of this run with `calm accept`.")]
@@ -407,11 +409,22 @@ def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
     if green:
         known = any(f.baseline is not None or f.bias == BASELINE for f in audit.findings)
         return None if known or not results else Step("keep this as the baseline", join(["calm", "accept", results]))
-    wrong = troubles(audit)
+    wrong = sorted(troubles(audit), key=lambda one: not _mend(audit, one))  # nothing else helps before
     found = [step for one in wrong for step in steps_of(audit, one)]
     if wrong and wrong[0].outcome is Outcome.INCOMPLETE:
         return found[0]
     return next((step for step in found if step.command), found[0] if found else None)
+
+
+def _mend(audit: Audit, one: Trouble) -> list[Step]:
+    """Return what makes replies readable, where too many are not, and the command that shows such a reply."""
+    for finding in one.findings:
+        if (found := finding.reason.of(Kind.UNREAD_BY)) is not None and isinstance(why := found.details[1], Reason):
+            what = MENDS.get(why.kind, "let the judge end its reply with a verdict that calm can read")
+            row = next((row for row in finding.trials if "!unreadable" in row.clean), None)
+            command = "" if row is None else join(["calm", "try", *subject(audit).words, f"--case={row.case}"])
+            return [Step(f"Do this first: {what}{'; this shows such a reply' * bool(command)}.", command)]
+    return []
 
 
 def _mitigations(audit: Audit, one: Trouble) -> list[Step]:

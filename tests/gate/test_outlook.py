@@ -378,7 +378,7 @@ def test_the_line_counts_the_answers_with_room_by_their_gold():
     low = scored(rates(200), 200, gold=lambda case: 2.0)
 
     limit = half.limiter.limited(SCORED, 90, 45).limit
-    assert outlook([half]).startswith(str(because(Kind.AT_RESOLUTION, 90, "gain", limit, SCORED.limit)))
+    assert outlook([half]).startswith(str(because(Kind.AT_RESOLUTION, 90, "gain", limit, SCORED.limit, "score")))
     assert "90 cases are too few" in outlook([replace(half, limiter=None)])
     assert "200 cases are enough for these limits" in outlook([replace(low, limiter=None)])
 

@@ -129,3 +129,11 @@ def test_a_doubtful_reply_names_what_stands_where_and_the_fix(form, text, where)
     assert all(words in verdict.reason for words in where)
     assert "exactly one verdict" in fix
     assert "format = 'json', schema_file" in fix
+
+
+def test_numbers_that_are_not_on_the_scale_are_no_matter_of_the_format():
+    """What is to be changed is the scale, and no other format reads them."""
+    view = reading.view(CASE, "score", Scale(1, 5, 1), None)
+    kept = [UnreadReply(Reply(text), view, "why") for text in ("[[9]]", "[[8/10]]")]
+
+    assert "[verdict.scale]" in reading.fix(Format("brackets"), kept, bundled=False)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from calm.judges.prompts.forms import form_in
+from calm.core.verdict import Scale
+from calm.judges.prompts.forms import form_in, other_range
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,25 @@ def test_two_truth_values_name_no_verdict():
 def test_a_label_before_a_sign_is_seen_in_running_text(text, task, seen):
     """A sentence about the score, and a score of the case, show no form."""
     assert (form_in(text, task) is not None) == seen
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "other"),
+    [
+        ("You grade answers from 1 (useless) to 10 (excellent).", (0, 100), (1, 10)),
+        ("You grade answers from 1 (useless) to 10 (excellent).", (1, 5), (1, 10)),
+        ("You grade answers from 1 (useless) to 10 (excellent).", (1, 10), None),
+        ("Rate it 0-5. A score of 0-5 is a number.", (1, 10), (0, 5)),
+        ("Rate it from 1 to 5. Write the score as a number up to 10.", (1, 10), None),
+        ("Rate truth from 1 to 5 and tone from 1 to 10.", (0, 100), None),
+        ("Rate three parts from 1 to 5, and write their total.", (3, 15), None),
+        ("Rate each part from 1 to 5.", (0, 1), None),
+        ("Give a mark out of 5.", (0, 5), None),
+        ("Rate it.", (1, 10), None),
+    ],
+)
+def test_a_prompt_names_another_scale_only_beyond_doubt(text, scale, other):
+    """One range, and no word for what is made of it; several ranges, totals and a top alone leave a doubt."""
+    found = other_range(text, Scale(*map(float, scale)))
+
+    assert (found and found[:2]) == other

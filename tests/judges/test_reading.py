@@ -228,7 +228,7 @@ def test_a_key_that_has_two_values_leaves_the_verdict_in_doubt(subtests):
         with subtests.test(text=text):
             found = said(text, PAIR, "json")
             assert isinstance(found, Unreadable)
-            assert found.kind is Kind.KEY_TWICE
+            assert found.why.kind is Kind.KEY_TWICE
     assert unreadable(said('{"verdict": 1, "verdict": true}', SCORE, "json"))
     for text in ['{"verdict": "A", "verdict": "A"}', '{"why": "so", "verdict": "A", "why": "or so"}']:
         assert said(text, PAIR, "json") == said('{"verdict": "A"}', PAIR, "json")

@@ -77,5 +77,5 @@ def test_limits_fit_the_cases_in_the_suites_that_ship_and_in_no_test_of_ones_own
     assert limits["authority/pull"] == (0.51, {"op": "<=", "limit": 0.25})
     assert limits["flattery/gain/flatter"] == (0.10, None)
     assert (stated["authority/pull"]["claim"]["limit"], stated["authority/pull"]["stated"]) == (0.25, None)
-    said = "the limits are wider: an edit may decide 51 of 100"
+    said = "claims pass at wider limits: an edit may decide 51 of 100"
     assert len([line for line in fitted.outlines if said in line]) == 1 + (fitted.ret == 0)

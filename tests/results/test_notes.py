@@ -178,3 +178,31 @@ def test_the_languages_of_the_cases_are_named():
     assert "`calm perturb --list --language de`" in said
     assert said.endswith("neutral words are English, as there are none in Dutch")
     assert notes_of([], {"n": 9}) == []
+
+
+def test_a_judge_that_uses_a_small_part_of_its_scale_is_told_which(subtests):
+    """From twenty scores on that differ, by a fifth of the scale at most; as the judge writes them, and as no fault."""
+    wide = {"low": 0.0, "high": 100.0, "step": 1.0}
+
+    def scores(values, scale=wide, **changes):
+        rows = tuple(row(i, clean=(value,), room=True) for i, value in enumerate(values))
+        return finding(trials=rows, task="score", scale=scale, expects="SAME", **changes)
+
+    used = because(Kind.SCORES_NARROW, 20, 2.0, 9.0, 0.0, 100.0, 0.07)
+    for name, found, told in [
+        ("a tenth", scores([2.0, 9.0] * 10), [used]),
+        ("few", scores([2.0, 9.0] * 9), []),
+        ("constant", scores([9.0] * 20), []),
+        ("wide", scores([2.0, 23.0] * 10), []),
+        ("unread", scores([2.0, 9.0, "!unreadable"] * 10), [used]),
+        ("steps of a fifth and more", scores([4.0, 5.0] * 10, {"low": 1.0, "high": 5.0, "step": 1.0}), []),
+        ("all good", scores([9.0, 10.0] * 10, {"low": 1.0, "high": 10.0}), None),
+    ]:
+        with subtests.test(name):
+            notes = notes_of([found])
+            assert notes == told if told is not None else "between 9 and 10, and the scale is 1 to 10" in str(notes[0])
+    words = str(used)
+    assert words == (
+        "the judge used a part of its scale: all 20 scores of the cases as they are lie between 2 and 9, and the scale "
+        "is 0 to 100. Limits are shares of the whole scale, and all of this range is 7% of it"
+    )

@@ -44,6 +44,12 @@ _TOPS: Final = (
     re.compile(rf"\b({_N})[- ](?:point|star)s?\b(?: (?:likert )?scale)?", re.IGNORECASE),
 )
 """How a text states the top of a scale alone."""
+_MADE: Final = re.compile(
+    r"%|\b(?:percent\w*|total\w*|sum\w*|add(?:ed)? up|average\w*|mean|normali[sz]\w*|scaled to|divid\w*|multipl\w*|"
+    r"each|per|every|respectively|weight\w*)\b",
+    re.IGNORECASE,
+)
+"""How a text says that its score is made of others, or made into another one."""
 _LEVELS: Final = re.compile(
     r"^[^\w\n]{0,20}(?:(?:score|rating|grade|level)\s*(\d{1,2})\b|(\d{1,2})\s*(?:[=:–—]|-\s))",
     re.IGNORECASE | re.MULTILINE,
@@ -70,18 +76,42 @@ def range_in(text: str) -> tuple[float, float, int] | None:
     >>> range_in("A score of one to five: 1~2 is poor.")[:2], range_in("Give it a mark out of 5.")[:2]
     ((1.0, 5.0), (1.0, 5.0))
     """
-    found = [
-        (_number(one[1]), _number(one[3]), one.start(1))
-        for pattern in _RANGES
-        for one in pattern.finditer(text)
-        if _number(one[1]) < _number(one[3]) and (one[2] != "/" or _number(one[1]) <= LEAST)
-    ]
+    found = _ranges(text)
     if bands := _bands(sorted(found, key=lambda one: one[2])):
         return bands
     stated = next((one for one in found if one[0] <= LEAST), None)
     if stated is None:
         stated = next(_stated_otherwise(text), None)
     return stated or (found[0] if found else None)
+
+
+def _ranges(text: str) -> list[tuple[float, float, int]]:
+    return [
+        (_number(one[1]), _number(one[3]), one.start(1))
+        for pattern in _RANGES
+        for one in pattern.finditer(text)
+        if _number(one[1]) < _number(one[3]) and (one[2] != "/" or _number(one[1]) <= LEAST)
+    ]
+
+
+def other_range(text: str, scale: Scale) -> tuple[float, float, int] | None:
+    """
+    Return the ends of the scale that a text names, and where, if that is beyond doubt another one than `scale`.
+
+    It is in doubt where a text names several, has a word for what is made of the score, or names an end of `scale`.
+
+    >>> other_range("Rate it from 1 to 10.", Scale(0, 100)), other_range("Rate it from 1 to 10.", Scale(1, 10))
+    ((1.0, 10.0, 13), None)
+    >>> other_range("Rate three parts from 1 to 5, and give the total.", Scale(3, 15))
+    """
+    found = _ranges(text)
+    tops = {_number(one[1]) for pattern in _TOPS for one in pattern.finditer(text)}
+    ends = {one[:2] for one in found}
+    if len(ends) != 1 or found[0][0] > LEAST or _MADE.search(text) or tops - {found[0][1]}:
+        return None
+    low, high = found[0][:2]
+    named = re.search(rf"(?<![\d.]){scale.high:g}(?![\d]|\.\d)", text) and scale.high != high
+    return None if named or (low, high) == (scale.low, scale.high) else min(found, key=lambda one: one[2])
 
 
 def _number(text: str) -> float:

@@ -237,7 +237,7 @@ def turns(view: View) -> bool:
 def _score(value: object, view: View) -> Verdict:
     ratio = _ratio(value)
     if ratio is not None and ratio[1] != view.scale.high:
-        return Unreadable(f"{short(value)} is out of {ratio[1]:g}; expected a score up to {view.scale.high:g}")
+        return unreadable(because(Kind.OUT_OF, Said(short(value)), f"{ratio[1]:g}", f"{view.scale.high:g}"))
     if view.scale.high >= 1000 and isinstance(value, str) and _THOUSANDS.fullmatch(value.strip(_AROUND)):
         value = re.sub(r"[.,\s]", "", value)
     number = number_of(value) if ratio is None else ratio[0]
@@ -251,7 +251,8 @@ def _score(value: object, view: View) -> Verdict:
         return Unreadable(f"{short(value)} is no score{what}")
     if not view.scale.holds(number):
         steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"
-        return Unreadable(f"{number:g} is not on the scale from {view.scale.low:g} to {view.scale.high:g}{steps}")
+        off = number, view.scale.low, view.scale.high
+        return unreadable(because(Kind.OFF_SCALE, *(f"{one:g}" for one in off), steps))
     return Score(view.scale.turned(number) if turns(view) else number)
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final, get_args
 
 from calm.core.case import Framing
-from calm.core.reasons import Kind, Reason, Said, because
+from calm.core.reasons import MENDS, Kind, Reason, Said, because
 from calm.core.verdict import Preferred, Refused, Score, Tie, Unreadable, Verdict, readable, unreadable
 from calm.errors import ConfigError, nearest
 from calm.judges.reading.deciding import decide, stands_alone
@@ -191,7 +191,7 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     if reply.refusal or reply.stop == "refusal":
         return Refused(f"the server says that the model declined: {short(reply.refusal or 'stop=refusal')}")
     if reply.stop == "length" and form.kind != "logprobs":
-        return Unreadable("cut by max_tokens before the reply was complete; raise max_tokens")
+        return unreadable(because(Kind.REPLY_CUT))
     if not reply.text.strip() and not reply.tokens:
         return Unreadable(_empty(reply))
     text = _looked_at(reply.text)
@@ -206,7 +206,7 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     if len(visible) <= REFUSAL_CHARS and _REFUSAL.search(visible):
         return Refused(f"the reply declines: {short(visible)}")
     if reply.stop == "length":
-        return Unreadable("cut by max_tokens before the reply was complete; raise max_tokens")
+        return unreadable(because(Kind.REPLY_CUT))
     names = dict.fromkeys(islice(names_in(visible), MOST_KEYS)) if form.kind == "json" and not form.parts else {}
     if names and form.field not in names:  # one that is there stands in a quotation
         return Unreadable(f"the reply has no field {form.field!r}; the keys of its JSON are {short(', '.join(names))}")
@@ -383,6 +383,9 @@ def fix(form: Format, unread: Sequence[UnreadReply], *, bundled: bool) -> str:
         return "the replies are cut: raise [model] max_tokens"
     if all(doubt(one.reply, form, one.view) is not None for one in unread):
         return _DECIDE
+    verdicts = [read(one.reply, form, one.view) for one in unread]
+    if all(isinstance(one, Unreadable) and one.why.kind in (Kind.OFF_SCALE, Kind.OUT_OF) for one in verdicts):
+        return MENDS[Kind.OFF_SCALE]
     if bundled:
         schema = "give its server a schema ([verdict] schema_file), " if form.kind == "json" else ""
         return (

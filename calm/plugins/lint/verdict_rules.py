@@ -11,6 +11,7 @@ from typing import Final
 
 from calm.core.verdict import FAMILY, readable
 from calm.judges import reading
+from calm.judges.prompted import named_otherwise
 from calm.judges.prompts.direction import direction_of
 from calm.judges.prompts.forms import range_in
 from calm.models.wire import Reply
@@ -108,6 +109,17 @@ def directed(subject: Subject) -> Iterator[Found]:
     way = direction_of(subject.page.prose, subject.scale, how.form.values, filter(None, names))
     if way.fault:
         yield Found("scale-direction", subject.at(way.at), (repr(way.fault),))
+
+
+def fits(subject: Subject) -> Iterator[Found]:
+    """Find a prompt that names another scale than the one on which its scores are read."""
+    how = subject.reading
+    if how is None or subject.scale is None or subject.task != "score":
+        return
+    named = named_otherwise(subject.page.prose, how.form, subject.scale)
+    if named is not None:
+        ends = *named[:2], subject.scale.low, subject.scale.high
+        yield Found("scale-differs", subject.at(named[2]), tuple(f"{end:g}" for end in ends))
 
 
 def _without_ends(values: list[float]) -> list[float]:
@@ -415,5 +427,5 @@ def _filled(how: Reading, parts: Sequence[str]) -> Iterator[str]:
 
 STRUCTURE: Final = (asked, read, ends, twice)
 """Checks of what stands where, in any language. Each check of this module is in one of the two."""
-WORDING: Final = (stated, ordered, directed, order, form)
+WORDING: Final = (stated, ordered, directed, fits, order, form)
 """Checks that look for English words."""

@@ -284,7 +284,7 @@ def _unserved(judge: Judge, setup: Setup) -> ConfigError | None:
         said, why = asked.verdict, None
         if isinstance(said, NoReply) and not (reason := reason_of(said.reason)).unmade:
             why = ConfigError(str(reason))
-        if isinstance(said, Unreadable) and said.kind is Kind.NO_TOKENS:
+        if isinstance(said, Unreadable) and said.why.kind is Kind.NO_TOKENS:
             why = ConfigError(said.reason)
         if why is None:
             return None

@@ -152,6 +152,8 @@ EXAMPLES = {
         score("Finish with [[N]], from 1 to 4:\n1: bad\n2: weak\n3: good\n4: perfect"),
         "3, 1, 4, 2",
         task="score",
+        verdict='format = "brackets"\nscale = { low = 1, high = 4, step = 1 }',
+        sound_verdict='format = "brackets"\nscale = { low = 1, high = 4, step = 1 }',
         line="3: good",
     ),
     "scale-direction": Example(
@@ -162,6 +164,15 @@ EXAMPLES = {
         verdict='format = "brackets"\nscale = { low = 1, high = 5, step = 1 }',
         sound_verdict='format = "brackets"\nscale = { low = 1, high = 5, step = 1, best = "low" }',
         line="very harmful",
+    ),
+    "scale-differs": Example(
+        score(),
+        score(),
+        "1 to 10, and judge.toml says 0 to 100",
+        task="score",
+        verdict='format = "brackets"\nscale = { low = 0, high = 100, step = 1 }',
+        sound_verdict='format = "brackets"\nscale = { low = 1, high = 10, step = 1 }',
+        line="Then finish",
     ),
     "verdict-before-reasons": Example(
         pair('Reply with {"verdict": "A" or "B" or "tie", "reason": "..."}.'),
