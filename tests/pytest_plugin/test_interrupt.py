@@ -90,7 +90,8 @@ COMMANDS = {
     "hunt": (*CALM, "hunt", "judge.toml", "-o", "results.json", "--force"),
     "mitigate": (*CALM, "mitigate", "judge.toml", "--try", "swap", "--out", "made"),
 }
-OWN = {"pytest": ("--calm-results=results.json", "-p", "no:cacheprovider"), "mitigate": ("--", "-k", "authority")}
+ONE = ("--", "-k", "authority")
+OWN = {"pytest": ("--calm-results=results.json", "-p", "no:cacheprovider"), "audit": ONE, "mitigate": ONE}
 STATUS = {"pytest": 2, "audit": 130, "hunt": 130, "mitigate": 130}
 
 
