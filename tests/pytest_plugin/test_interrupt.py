@@ -90,8 +90,7 @@ COMMANDS = {
     "hunt": (*CALM, "hunt", "judge.toml", "-o", "results.json", "--force"),
     "mitigate": (*CALM, "mitigate", "judge.toml", "--try", "swap", "--out", "made"),
 }
-ONE = ("--", "-k", "authority")
-OWN = {"pytest": ("--calm-results=results.json", "-p", "no:cacheprovider"), "audit": ONE, "mitigate": ONE}
+OWN = {"pytest": ("--calm-results=results.json", "-p", "no:cacheprovider"), "mitigate": ("--", "-k", "authority")}
 STATUS = {"pytest": 2, "audit": 130, "hunt": 130, "mitigate": 130}
 
 

@@ -28,6 +28,7 @@ from calm.plugins.batches.waiting import carrier, desk, minder
 from calm.plugins.batches.waiting.records import BatchRecords, State
 from calm.plugins.batches.waiting.route import BATCH_RETRIES
 from calm.plugins.postgres.address import read_address
+from tests.lanes import one_in
 from tests.servers import Answer
 from tests.servers.batching import Conduct, batch_server
 
@@ -273,7 +274,7 @@ def test_few_calls_are_made_live():
     assert spent == pytest.approx(19 * (11 * 1.0 + 7 * 2.0) / 1e6)
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", one_in(3, PROVIDERS))
 @pytest.mark.parametrize("most", [{"most_requests": 3}, {"most_bytes": 900}], ids=["requests", "bytes"])
 def test_a_batch_that_is_too_large_for_its_server_goes_in_parts(provider, most):
     """The provider says that it takes many more; nothing is handed in twice, and no call is lost."""

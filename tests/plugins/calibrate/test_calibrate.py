@@ -26,6 +26,7 @@ from calm.plugins.calibrate.study.items import (
 from calm.plugins.calibrate.study.report import knots_of, rule_of
 from calm.plugins.calibrate.study.study import split
 from calm.statistics.calibration import Interval
+from tests.lanes import slow
 
 SCALE = Scale(1, 10)
 RULE = Rule.of(SCALE)
@@ -322,7 +323,7 @@ def drawn_with(rate, n, rng, size=1):
     return found
 
 
-@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("size", [slow(1), 4])
 def test_labels_drawn_at_random_are_seldom_said_to_be_none(size):
     """At most 1 % of runs are told so falsely, so 10 or more of 120 come less than once in a million."""
     rng = Random(11)
