@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.lanes import slow
+
 FOUR = """
 from calm import gain, pull, readable_rate
 from edits import flatter, flatter_first, greet
@@ -92,7 +94,7 @@ def test_the_order_stays_where_no_equal_answers_are_decided(four):
     assert (swayed.ret, ran(swayed)) == (1, names[:3])
 
 
-@pytest.mark.parametrize("options", [[], ["--maxfail=2"]])
+@pytest.mark.parametrize("options", [slow([]), ["--maxfail=2"]])
 def test_the_order_stays_where_more_than_one_test_may_fail(four, options):
     """All tests run, as they are written."""
     assert ran(four.run(*options, "-v", judge="judges:fond"))[0] == "test_replies_can_be_read"

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.lanes import slow
+
 HEAD = """
 import pytest
 from dataclasses import replace
@@ -88,7 +90,7 @@ def test_it_is_refused_in_workers_too(project):
     assert (result.ret, project.calls()) == (4, 0), result.stdout.str()
 
 
-@pytest.mark.parametrize("how", [("--calm-lookahead=0",), "lookahead"], ids=["option", "marker"])
+@pytest.mark.parametrize("how", [slow(("--calm-lookahead=0",)), "lookahead"], ids=["option", "marker"])
 def test_without_a_look_ahead_the_second_question_is_not_asked(project, how):
     """What no trace could tell is known before it is asked: the run is red, and a record holds one finding."""
     text = SAME_EDIT if how != "lookahead" else SAME_EDIT.replace("def ", "@pytest.mark.calm(lookahead=False)\ndef ")

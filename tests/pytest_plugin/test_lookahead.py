@@ -322,7 +322,7 @@ MODES = {
     "ahead, two workers": ("-n2",),
     "ahead, work stealing": ("-n2", "--dist=worksteal"),
 }
-FEW = ["test by test", "ahead", "ahead, two workers"]
+FEW = ["test by test", "ahead"]
 
 
 @pytest.fixture(params=[FEW, slow([*MODES])], ids=["few modes", "all modes"])

@@ -3,6 +3,7 @@
 import pytest
 
 from calm.commands.cli import main
+from tests.lanes import slow
 
 POOLS = ("worsening/gain", "worsening/net_robustness", "worsening/unreadable_gain")
 LEFT_OUT = "baseline/claims"
@@ -193,7 +194,7 @@ def test_a_baseline_of_another_judge_or_other_cases_is_refused_before_anything_i
         result.stderr.fnmatch_lines(["*baseline.json: *calm accept*"])
 
 
-@pytest.mark.parametrize("how", [(), ("--calm-lookahead=0",), ("-n2",)], ids=" ".join)
+@pytest.mark.parametrize("how", [(), slow(("--calm-lookahead=0",)), ("-n2",)], ids=" ".join)
 @pytest.mark.parametrize("prefix", ["other", "c"])
 def test_a_baseline_without_a_common_case_is_refused_before_anything_is_asked_however_it_is_run(accepted, how, prefix):
     """Also where the cases have other texts under the same ids, test by test, and in workers."""

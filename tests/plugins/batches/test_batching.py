@@ -29,6 +29,7 @@ from calm.plugins.batches import batcher, carrier, minder
 from calm.plugins.batches.batcher import BATCH_RETRIES
 from calm.plugins.batches.records import BatchRecords, State
 from calm.plugins.postgres.server import read_address
+from tests.lanes import one_in
 from tests.servers import Answer
 from tests.servers.batching import Conduct, batch_server
 
@@ -274,7 +275,7 @@ def test_few_calls_are_made_live():
     assert spent == pytest.approx(19 * (11 * 1.0 + 7 * 2.0) / 1e6)
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", one_in(3, PROVIDERS))
 @pytest.mark.parametrize("most", [{"most_requests": 3}, {"most_bytes": 900}], ids=["requests", "bytes"])
 def test_a_batch_that_is_too_large_for_its_server_goes_in_parts(provider, most):
     """The provider says that it takes many more; nothing is handed in twice, and no call is lost."""

@@ -19,6 +19,7 @@ from calm.plugins.calibrate.items import Item, Rule, entity_of, gold_of, items_o
 from calm.plugins.calibrate.report import knots_of, rule_of
 from calm.plugins.calibrate.study import split
 from calm.statistics.calibration import Interval
+from tests.lanes import slow
 
 SCALE = Scale(1, 10)
 RULE = Rule.of(SCALE)
@@ -315,7 +316,7 @@ def drawn_with(rate, n, rng, size=1):
     return found
 
 
-@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("size", [slow(1), 4])
 def test_labels_drawn_at_random_are_seldom_said_to_be_none(size):
     """At most 1 % of runs are told so falsely, so 10 or more of 120 come less than once in a million."""
     rng = Random(11)

@@ -10,6 +10,7 @@ import pytest
 
 from calm.commands.cli import main
 from tests.commands.test_arena_rows import HOUSE, MODELS, arena_rows, majority, polls
+from tests.lanes import slow
 from tests.plugins.self_preference.test_imported_votes import JUDGES, SPECS
 
 
@@ -57,7 +58,9 @@ def arena(tmp_path_factory):
     return folder, votes, rule["winner"]
 
 
-@pytest.mark.parametrize("judges", [SPECS, [f"recorded:{model}.csv" for model in MODELS]], ids=["python", "tables"])
+@pytest.mark.parametrize(
+    "judges", [slow(SPECS, id="python"), pytest.param([f"recorded:{model}.csv" for model in MODELS], id="tables")]
+)
 def test_three_commands_go_from_rows_to_a_page(arena, monkeypatch, capsys, judges):
     """The counts, gap and parity of each judge are those of a plain count, in record and page; unknown ones are out."""
     folder, votes, winner = arena
