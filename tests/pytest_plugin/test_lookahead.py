@@ -526,10 +526,10 @@ def test_an_exit_ends_the_run(projects, workers):
         behaving(project)
         project.write(
             "test_behaviours.py",
-            "import pytest\nfrom calm import gain\nfrom edits import greet\n\n\n"
+            "import pytest\nfrom calm import gain\nfrom edits import flatter, greet\n\n\n"
             "def test_first(probe):\n    assert probe(greet).proves(gain <= 0.10)\n\n\n"
             "def test_second(probe):\n    pytest.exit('enough', returncode=7)\n\n\n"
-            "def test_third(probe):\n    assert probe(greet).proves(gain <= 0.10)\n",
+            "def test_third(probe):\n    assert probe(flatter).proves(gain <= 0.10)\n",
         )
         done = run(project, *options, *workers)
         outcomes.append((done.returncode, "enough" in done.stdout))
