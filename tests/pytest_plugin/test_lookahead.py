@@ -645,6 +645,7 @@ def test_greetings_do_not_win(probe):
 
 FAILING = """
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from calm import gain
@@ -656,7 +657,7 @@ def test_fails_at_once():
 
 
 def test_fails_once_greetings_are_under_way(probe):
-    probe(flatter, cases=[]).proves(gain <= 0.10)
+    probe(replace(flatter, name="of_no_case"), cases=[]).proves(gain <= 0.10)
     begun = Path("begun.txt")
     until = time.monotonic() + 60
     while not probe.tracing and not (begun.exists() and "Hello" in begun.read_text()) and time.monotonic() < until:
