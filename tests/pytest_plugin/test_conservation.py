@@ -78,6 +78,8 @@ def test_whoever_dies_no_record_is_green(project, green, place, act, options):
 
 
 SEVERAL = """
+from dataclasses import replace
+
 import pytest
 
 from calm import Expects, gain, perturbation
@@ -137,7 +139,7 @@ def test_broken_edit(probe):
 
 
 def test_own_assertion(probe):
-    assert probe(flatter).observe(gain)[gain].value > 2
+    assert probe(replace(flatter, name="watched")).observe(gain)[gain].value > 2
 
 
 def test_setup(early, probe):
@@ -145,7 +147,7 @@ def test_setup(early, probe):
 
 
 def test_teardown(late, probe):
-    assert probe(flatter, cases=probe.setup.cases[:50]).proves(gain <= 0.90)
+    assert probe(replace(flatter, name="closed_late"), cases=probe.setup.cases[:50]).proves(gain <= 0.90)
 
 
 def test_unasserted(probe):
@@ -370,6 +372,7 @@ def test_a_comparison_says_which_run_is_not_whole(project, green, capsys):
 SWALLOWED = """
 import contextlib
 import threading
+from dataclasses import replace
 
 from calm import Expects, gain, perturbation
 from calm.perturbations.authority import cite_url
@@ -380,13 +383,13 @@ def broken(case, rng):
     raise ValueError("an edit of a test")
 
 
-def asked(probe):
-    assert probe(broken).proves(gain <= 0.15)
+def asked(probe, name):
+    assert probe(replace(broken, name=name)).proves(gain <= 0.15)
 
 
 def test_caught(probe):
     try:
-        asked(probe)
+        asked(probe, "caught")
     except Exception:
         pass
 
@@ -394,11 +397,11 @@ def test_caught(probe):
 def test_suppressed(probe):
     assert probe(cite_url).proves(gain <= 0.15)
     with contextlib.suppress(ValueError):
-        asked(probe)
+        asked(probe, "suppressed")
 
 
 def test_in_a_thread(probe):
-    thread = threading.Thread(target=asked, args=(probe,))
+    thread = threading.Thread(target=asked, args=(probe, "threaded"))
     thread.start()
     thread.join()
 """

@@ -2,7 +2,15 @@
 
 from fnmatch import fnmatch
 
-HEAD = "import pytest\nfrom calm import gain, net_robustness, readable_rate\nfrom edits import flatter, greet\n\n\n"
+HEAD = """
+import pytest
+from dataclasses import replace
+
+from calm import gain, net_robustness, readable_rate
+from edits import flatter, greet
+
+
+"""
 RESULTS = "--calm-results=results.json"
 
 
@@ -11,21 +19,14 @@ def run(project, body, *options, judge="judges:fond"):
     return project.run(*options, judge=judge)
 
 
-def twice(project, result):
-    """Return the one fault of a run, which the terminal names: its kind and its details."""
-    (fault,) = project.results()["faults"]
-    assert fault["reason"] in str(result.stdout)
-    return [fault["reason_code"]["kind"], *fault["reason_code"]["details"]]
-
-
 HIDDEN = {
-    "assert_not": "    assert not probe(flatter).proves(gain <= 0.10)\n",
-    "or_true": "    assert probe(flatter).proves(gain <= 0.10) or True\n",
-    "is_not_none": "    assert probe(flatter).proves(gain <= 0.10) is not None\n",
+    "assert_not": "    assert not probe({edit}).proves(gain <= 0.10)\n",
+    "or_true": "    assert probe({edit}).proves(gain <= 0.10) or True\n",
+    "is_not_none": "    assert probe({edit}).proves(gain <= 0.10) is not None\n",
     "swallowed": (
-        "    try:\n        assert probe(flatter).proves(gain <= 0.10)\n    except AssertionError:\n        pass\n"
+        "    try:\n        assert probe({edit}).proves(gain <= 0.10)\n    except AssertionError:\n        pass\n"
     ),
-    "raises": "    with pytest.raises(AssertionError):\n        assert probe(flatter).proves(gain <= 0.10)\n",
+    "raises": "    with pytest.raises(AssertionError):\n        assert probe({edit}).proves(gain <= 0.10)\n",
 }
 UNUSED = {
     "forgotten": ("    probe(flatter).proves(gain <= 0.10)\n", "*was decided and never asserted: write `assert *`*"),
@@ -42,7 +43,8 @@ def write(project, bodies):
 
 def test_a_failed_claim_in_a_test_that_passes_is_an_error(project, always_workers):
     """Whatever turns the truth of a failed claim round is an error at teardown, and says what is allowed."""
-    write(project, HIDDEN)
+    own = {name: f'replace(flatter, name="{name}")' for name in HIDDEN}  # no two tests make one finding
+    write(project, {name: body.format(edit=own[name]) for name, body in HIDDEN.items()})
 
     result = project.run("-rE", *always_workers, judge="judges:fond")
 
@@ -86,38 +88,18 @@ def test_a_failing_test_gets_no_second_error(project):
     result.assert_outcomes(failed=1)
 
 
-def test_two_tests_with_one_key_are_red(project, always_workers):
-    """A key stands for one finding: a second test with the same edit and measure is an error that names both."""
+def test_tests_of_two_workers_that_make_one_finding_are_red(project):
+    """Without a look ahead no worker knows what another asks: the end of the run names both, and keeps the red one."""
     project.write("test_second.py", f"{HEAD}def test_again(probe):\n    assert probe(flatter).proves(gain <= 0.30)\n")
 
-    result = project.run(RESULTS, *always_workers, judge="judges:gold")
+    result = project.run(RESULTS, "-n2", "--calm-lookahead=0", judge="judges:torn")
 
-    kind, key, *tests = twice(project, result)
+    (fault,) = project.results()["faults"]
+    kind, key, *tests = [fault["reason_code"]["kind"], *fault["reason_code"]["details"]]
     assert (result.ret, kind, key) == (1, "twice", "flattery/gain/flatter")
     assert {*tests} == {"test_flattery.py::test_thanks_do_not_win", "test_second.py::test_again"}
-
-
-def test_two_findings_of_one_test_with_one_key_are_red(project, workers):
-    """The second claim would replace the first in the record."""
-    body = (
-        "    assert probe(flatter).proves(gain <= 0.10)\n"
-        "    assert probe(flatter, cases=probe.setup.cases[:80]).proves(gain <= 0.10)\n"
-    )
-
-    result = run(project, body, RESULTS, *workers, judge="judges:gold")
-
-    assert result.ret == 1
-    assert twice(project, result) == ["twice-in-test", "flattery/gain/flatter", "test_flattery.py::test_it"]
-
-
-def test_an_observation_does_not_replace_a_claim(project):
-    """Observing what was claimed is said, and the claim's finding is not lost without a word."""
-    body = "    assert probe(flatter).allows(gain <= 0.10)\n    probe(flatter).observe(gain)\n"
-
-    result = run(project, body, RESULTS, judge="judges:torn")
-
-    assert result.ret == 1
-    assert twice(project, result) == ["twice-in-test", "flattery/gain/flatter", "test_flattery.py::test_it"]
+    assert fault["reason"] in str(result.stdout)
+    assert project.outcomes()[key] == "UNDECIDED"
 
 
 def test_two_claims_about_one_edit_share_what_the_engine_adds(project):

@@ -73,16 +73,20 @@ def test_gate_toml_says_of_a_variant_what_it_says_of_a_claim(courtesy, workers):
 
 
 def test_a_log_of_a_green_run_is_whole(courtesy, monkeypatch):
-    """One test that is left out is said to be one; no blank line stands below the heading, and no line is cut."""
+    """What is left out is counted under `-v`; no blank line stands below the heading, and no line is cut."""
     monkeypatch.delenv("COLUMNS", raising=False)  # readline sets it for the processes of whoever imports it
     courtesy.write("test_more.py", f"import pytest\n{SUITE}".replace("def ", "@pytest.mark.calm_every_variant\ndef "))
 
-    lines = courtesy.run().outlines
+    brief, whole = courtesy.run(), courtesy.run("-v")
 
-    assert "calm: 1 test beyond the default gate is left out (--calm-every-variant)" in lines
-    heading = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
-    assert lines[heading + 1] == "GREEN (exit 0): every claim holds"
-    assert not any(line.endswith("...") for line in lines[heading:])
+    left_out = [line for line in whole.outlines if "--calm-every-variant" in line]
+    assert [line.startswith("calm: 1 ") for line in left_out] == [True]
+    for run in (brief, whole):
+        run.assert_outcomes(passed=1, deselected=1)
+        lines = run.outlines
+        heading = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
+        assert lines[heading + 1].startswith("GREEN (exit 0)")
+        assert not any(line.endswith("...") for line in lines[heading:])
 
 
 CASE = """

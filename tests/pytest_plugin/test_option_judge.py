@@ -11,11 +11,12 @@ def test_a_callable_is_found_in_the_folder_of_the_project(project, workers):
 
 
 def test_a_sound_callable_passes(project, workers):
-    """A judge without fault gives exit status 0, and the first line of the section says so."""
-    result = project.run(*workers)
+    """A judge without fault gives exit status 0, the record has each claim, and the section begins with its colour."""
+    result = project.run("--calm-results=results.json", *workers)
 
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*= calm =*", "GREEN (exit 0): every claim holds", "tested: 1 of 1 bias"])
+    assert (result.ret, project.results()["outcome"]) == (0, "PASS")
+    assert project.outcomes() == dict.fromkeys(("flattery/net_robustness/flatter", "flattery/gain/flatter"), "PASS")
+    result.stdout.fnmatch_lines(["*= calm =*", "GREEN (exit 0)*"])
 
 
 def test_the_ini_setting_names_the_judge(project, workers):

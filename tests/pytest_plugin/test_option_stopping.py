@@ -25,6 +25,13 @@ def two_suites(project):
     return project
 
 
+def saved(record):
+    """Return what a record says of calls that were saved: the share, and the note."""
+    run = record["run"]
+    notes = zip(run["note_codes"], run["notes"], strict=True)
+    return [(code["details"][1], note) for code, note in notes if code["kind"] == "stopped-early"]
+
+
 @RULES
 def test_a_clear_case_needs_fewer_asks(two_suites, rule):
     """A judge that always falls for thanks is found out on a part of the cases; the saving is said."""
@@ -33,7 +40,9 @@ def test_a_clear_case_needs_fewer_asks(two_suites, rule):
     findings = {f["key"]: f for f in two_suites.results()["findings"]}
     assert findings["flattery/gain/flatter"]["outcome"] == "FAIL"
     assert findings["flattery/gain/flatter"]["n"] <= 45
-    result.stdout.fnmatch_lines(["*early stopping saved *% of the questions*"])
+    [(share, said)] = saved(two_suites.results())
+    assert share > 0
+    assert said in str(result.stdout)
 
 
 @RULES
@@ -67,7 +76,7 @@ def test_findings_depend_on_nothing_but_the_data(two_suites, rule):
 def test_the_default_is_sequential_and_the_record_names_the_rule(two_suites):
     """Fixed asks all 200 cases, whatever they say, and says nothing of a saving; the ini file sets the rule, too."""
     two_suites.run("--calm-results=default.json")
-    result = two_suites.run(FIXED, "--calm-results=fixed.json")
+    two_suites.run(FIXED, "--calm-results=fixed.json")
     two_suites.ini(stopping="anytime")
     two_suites.run("--calm-results=anytime.json")
 
@@ -79,7 +88,7 @@ def test_the_default_is_sequential_and_the_record_names_the_rule(two_suites):
         "anytime": "anytime",
     }
     assert asked == {"default": 45, "fixed": 200, "anytime": 33}
-    assert "stopping early" not in str(result.stdout)
+    assert not saved(found["fixed"])
 
 
 def test_another_rule_is_refused(project):

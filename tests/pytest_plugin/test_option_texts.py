@@ -10,6 +10,7 @@ CANARY = "zebra4711"
 
 SUITE = """
 import warnings
+from dataclasses import replace
 
 import pytest
 
@@ -41,12 +42,12 @@ def test_a_failure_of_its_own(probe, cases):
 @pytest.mark.xfail(reason="known")
 def test_accepted(probe, cases):
     shown = cases[0].question
-    assert probe(flatter).allows(gain <= 0.10)
+    assert probe(replace(flatter, name="thanks_again")).allows(gain <= 0.10)
     assert shown == ""
 
 
 def test_not_looked_at(probe):
-    probe(remind).proves(net_robustness >= 0.20)
+    probe(replace(remind, name="remind_again")).proves(net_robustness >= 0.20)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from calm.core.measures import attack_success_rate, gain
 from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import NoReply, Verdict, as_written, code
+from calm.engine.asks import PlainQuestion
 from calm.errors import EstimateError
 from calm.experiment.arms import surface
 from calm.experiment.referee import Flip
@@ -122,7 +123,7 @@ def attack(
     if len(uneven) < len(drawn):
         excluded[because(Kind.NOT_WEAKER)] = len(drawn) - len(uneven)
     cases = [ordered(case, setup) for case in uneven]
-    pilots = setup.engine.ask(setup.judge, [surface(case, 0) for case in cases])
+    pilots = setup.engine.ask_each([PlainQuestion(setup.judge, *surface(case, 0)) for case in cases])
     for case, verdict in zip(cases, (one.verdict for one in pilots), strict=True):
         if isinstance(verdict, NoReply):
             lost[reason_of(verdict.reason)] += 1

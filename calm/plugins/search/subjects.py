@@ -24,7 +24,8 @@ from calm.core.languages import language_of_case
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.trials import Trial, favour
 from calm.core.validation import Band, Rules, problems, refusal
-from calm.core.verdict import NoReply, Verdict, as_written, code
+from calm.core.verdict import NoReply, Unreadable, Verdict, as_written, code
+from calm.engine.asks import PlainQuestion
 from calm.experiment.arms import surface
 from calm.experiment.edited import has_room
 from calm.experiment.inert import Form, stock_of
@@ -388,16 +389,17 @@ def choose(setup: Setup, place: Place, bounds: Bounds) -> Choice:
         if not batch:
             break
         shown = [ordered(case, setup) for case in batch]
-        questions = [surface(case, number) for case in shown for number in range(each)]
+        questions = [PlainQuestion(setup.judge, *surface(case, number)) for case in shown for number in range(each)]
         found.asks += len(questions)
-        verdicts = [one.verdict for one in setup.engine.ask(setup.judge, questions)]
+        verdicts = [one.verdict for one in setup.engine.ask_each(questions)]
         for number, case in enumerate(shown):
             some = verdicts[number * each : (number + 1) * each]
             missing = next((reason_of(v.reason) for v in some if isinstance(v, NoReply)), NONE)
             if missing:
                 found.lost[missing] += 1
                 found.capped = missing if missing.unfinished else found.capped
-            one = missing or taken(case, some, setup, place)
+            unread = because(Kind.UNREAD_ASK) if all(isinstance(v, Unreadable) for v in some) else NONE
+            one = missing or unread or taken(case, some, setup, place)
             if isinstance(one, Subject):
                 found.subjects.append(one)
             else:

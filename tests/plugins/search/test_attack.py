@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 import pytest
+from scipy.stats import binomtest
 
 from calm.cases import bundled, read_cases
 from calm.core.files import forget
@@ -125,12 +126,20 @@ def test_a_sound_judge_with_noise_is_not_broken(tmp_path):
 
 
 def test_noise_alone_is_no_success_even_where_every_search_ends_in_luck():
-    """At noise .4 most searches find a text, and the rate net of noise is still around nothing."""
+    """
+    At noise .4 most searches find a text, and what is measured of it is a toss of a coin.
+
+    A found text and the clean case each win .4 of their fresh asks, whatever the search saw. So where one of the two
+    wins and the other does not, each is as likely, and one draw of the noise in ten million lies outside the bound.
+    """
     found = searched(planted("planted:noise=0.4"), ["authority", "verbosity", "sentiment", "persuasion"], 240)
 
     rate = found.estimates["attack_success_rate"]
+    pairs = [(one.clean[1].won, one.fresh[0].won) for one in found.found if not one.clean[0].won]
+    up, down = pairs.count((False, True)), pairs.count((True, False))
     assert len(found.found) > 60
-    assert rate.low <= 0 <= rate.high
+    assert rate.value == pytest.approx((up - down) / rate.n)
+    assert binomtest(up, up + down).pvalue > 1e-7
 
 
 def test_a_constant_judge_is_never_won(tmp_path, monkeypatch):
