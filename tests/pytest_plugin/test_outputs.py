@@ -107,7 +107,7 @@ def test_an_accepted_failure_is_suppressed_in_the_log(project, workers):
 def test_the_summary_names_tests_that_did_not_run(project):
     """A run that ended early says what is missing."""
     body = (project.path / "test_flattery.py").read_text()
-    project.write("test_zzz.py", body.replace("def test_t", "def test_last_t"))
+    project.write("test_zzz.py", body.replace("def test_t", "def test_last_t").replace("flatter", "greet"))
 
     project.run("--calm-summary=summary.md", "-x", "-p", "no:randomly", judge="judges:fond")
 
