@@ -74,7 +74,7 @@ def answered(address: Address, response: Response) -> JudgeError:
         address.secrets.scrub(f"{address} answered {response.status}: {said!r}; {advice}"),
         fatal=fatal,
         unproven=response.status == 403,
-        denied=response.status in {401, 403},
+        denied=response.status == 401,
         again=not fatal and _worth_another_try(response),
         after_s=_after_s(response.headers),
         limited=response.status == 429,

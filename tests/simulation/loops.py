@@ -99,6 +99,7 @@ class Loops:
         if self._within:
             return
         self._within = True
+        running = asyncio._get_running_loop()
         try:
             others = [loop for loop in self._loops if loop is not mine]
             until = self.time + self._random.choice(MEANWHILE_S)
@@ -110,7 +111,7 @@ class Loops:
                     self.time = max(self.time, then)
         finally:
             self._within = False
-            asyncio._set_running_loop(mine)
+            asyncio._set_running_loop(running)
 
     def _step(self, loops: Sequence[Loop]) -> bool:
         free = [loop for loop in loops if loop.runnable]

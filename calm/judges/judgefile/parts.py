@@ -6,6 +6,7 @@ import json
 import keyword
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import permutations
@@ -129,9 +130,14 @@ def _value(model: Table, key: str, variable: str, env: Mapping[str, str] | None)
 
 
 def meant(variable: str, env: Mapping[str, str]) -> str:
-    """Return which variable that is set has almost this name, as a question; nothing of a value."""
+    """
+    Return which variable that is set has this name but for one letter more or less, or in another place, as a question.
+
+    Nothing of a value; and no name with another letter in it, which may be the key of another maker.
+    """
     close = closest(variable, [name for name, value in env.items() if value.strip() and name != variable], ALMOST)
-    return f" (did you mean {close}?)" if close else ""
+    one, other = Counter(variable), Counter(close)
+    return f" (did you mean {close}?)" if ((one - other) | (other - one)).total() <= 1 else ""
 
 
 def _extra_body(model: Table) -> dict[str, Json]:

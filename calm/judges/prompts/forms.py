@@ -45,7 +45,8 @@ _TOPS: Final = (
 )
 """How a text states the top of a scale alone."""
 _MADE: Final = re.compile(
-    r"%|\b(?:percent\w*|total\w*|sum\w*|add(?:ed)? up|average\w*|mean|normali[sz]\w*|scaled to|divid\w*|multipl\w*|"
+    r"%|\d[ .,\u00a0\u202f]\d|\b(?:subtract\w*|deduct\w*|add|minus|plus|doubl\w*|tripl\w*|twice|halv\w*|half|bonus\w*|"
+    r"penal\w*|percent\w*|total\w*|sum\w*|add(?:ed)? up|average\w*|mean|normali[sz]\w*|scaled to|divid\w*|multipl\w*|"
     r"each|per|every|respectively|weight\w*)\b",
     re.IGNORECASE,
 )
@@ -98,7 +99,8 @@ def other_range(text: str, scale: Scale) -> tuple[float, float, int] | None:
     """
     Return the ends of the scale that a text names, and where, if that is beyond doubt another one than `scale`.
 
-    It is in doubt where a text names several, has a word for what is made of the score, or names an end of `scale`.
+    It is in doubt where a text names several, has a word for what is made of the score, or names the top of `scale`:
+    a value below its own range may be for answers of another kind.
 
     >>> other_range("Rate it from 1 to 10.", Scale(0, 100)), other_range("Rate it from 1 to 10.", Scale(1, 10))
     ((1.0, 10.0, 13), None)
@@ -109,9 +111,9 @@ def other_range(text: str, scale: Scale) -> tuple[float, float, int] | None:
     ends = {one[:2] for one in found}
     if len(ends) != 1 or found[0][0] > LEAST or _MADE.search(text) or tops - {found[0][1]}:
         return None
-    low, high = found[0][:2]
-    named = re.search(rf"(?<![\d.]){scale.high:g}(?![\d]|\.\d)", text) and scale.high != high
-    return None if named or (low, high) == (scale.low, scale.high) else min(found, key=lambda one: one[2])
+    high = found[0][1]
+    named = high == scale.high or re.search(rf"(?<![\d.]){scale.high:g}(?![\d]|\.\d)", text)
+    return None if named else min(found, key=lambda one: one[2])
 
 
 def _number(text: str) -> float:

@@ -251,8 +251,8 @@ def _score(value: object, view: View) -> Verdict:
         return Unreadable(f"{short(value)} is no score{what}")
     if not view.scale.holds(number):
         steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"
-        off = number, view.scale.low, view.scale.high
-        return unreadable(because(Kind.OFF_SCALE, *(f"{one:g}" for one in off), steps))
+        ends = view.scale.low, view.scale.high
+        return unreadable(because(Kind.OFF_SCALE, Said(f"{number:g}"), *(f"{one:g}" for one in ends), steps))
     return Score(view.scale.turned(number) if turns(view) else number)
 
 

@@ -3,8 +3,9 @@ The door for the judges of other tools: what their clients would send to a model
 
 From the first ask of such a judge on, `Client.send` and `AsyncClient.send` of httpx and httpx2 are replaced. A POST to
 the path of a model is handed to the `Ask` of the context, which makes it a request of calm, and the reply the JSON that
-the client expects. What a judge leaves running when its ask has ended gets no reply, and asks no model past calm. All
-else goes on as before: other requests, and all code that is not asked by calm, calm's own calls among it.
+the client expects. What a judge leaves running when its ask has ended gets no reply, as far as it has the context of
+that ask: tasks have it, and threads of `asyncio.to_thread`; threads of its own never did. All else goes on as before:
+other requests, and all code that is not asked by calm, calm's own calls among it.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from calm.judges.prompts.forms import range_in
 from calm.models.wire import Reply
 from calm.plugins.lint.subject import Found, Reading, Subject
 
+SHOWN: Final = 60
+"""How many characters of a made reply are shown, to its end."""
 _N: Final = r"\d{1,4}(?:\.\d{1,2})?"
 _ASKS: Final = re.compile(r"\b(?:scor(?:e|es|ing)|rat(?:e|ing)|grade|stars?|points?)\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
@@ -324,7 +326,7 @@ def ends(subject: Subject) -> Iterator[Found]:
     for value in (*how.form.values, *how.view.labels, f"{scale.low:g}", f"{scale.high:g}"):
         for longer in (f"{value}0", f"{value}.5") if value[-1:].isdigit() else (f"{value}annot",):
             if reading.grouped(pattern, lead + longer) == value == reading.grouped(pattern, lead + value):
-                shown = (repr(value), repr(lead + longer), f"'{_closed(pattern)}'")
+                shown = (repr(value), repr((lead + longer)[-SHOWN:]), f"'{_closed(pattern)}'")
                 yield Found("pattern-ends-inside", subject.sources.place_of_key("pattern"), shown)
                 return
 
