@@ -77,6 +77,8 @@ def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
 def _unread_by(share: float, why: Detail) -> str:
     """Return the commonest reason why replies hold no verdict, with its share and an example."""
     replies = f"{100 * share:.{int(share < 0.0095)}f} of 100 replies"
+    if isinstance(why, Reason) and why.kind is Kind.HIDDEN_WHY:
+        return f"{replies} hold no verdict; {why}"
     if not isinstance(why, Reason) or why.kind is not Kind.OFF_SCALE:
         return f"{replies} hold no verdict, such as: {why}"
     number, low, high, steps = map(str, why.details)

@@ -59,6 +59,11 @@ def test_a_label_before_a_sign_is_seen_in_running_text(text, task, seen):
         ("Rate each part from 1 to 5.", (0, 1), None),
         ("Give a mark out of 5.", (0, 5), None),
         ("Rate it.", (1, 10), None),
+        ("Rate it from 1 to 10. If the answer is off-topic, give it a 0.", (0, 10), None),
+        ("Rate it from 0 to 1 000.", (0, 1000), None),
+        ("Rate it from 0 to 10,0.", (0, 10), None),
+        ("Give 1 to 5 stars. Then double your stars.", (2, 10), None),
+        ("Rate it from 1 to 5 and subtract 1 for each error.", (0, 4), None),
     ],
 )
 def test_a_prompt_names_another_scale_only_beyond_doubt(text, scale, other):

@@ -291,6 +291,14 @@ def test_a_variable_of_almost_the_name_is_meant(write):
     assert other == f"{said}; set it, or name another one"
 
 
+def test_the_key_of_another_maker_is_not_meant(write):
+    """A name with another letter in it would send a credential to somebody else."""
+    for wanted, there in (("OPENAI_API_KEY", "OPENPIPE_API_KEY"), ("GROK_API_KEY", "GROQ_API_KEY")):
+        (found,) = problems(write(least(extra=f'api_key_env = "{wanted}"')), {there: CANARY})
+
+        assert there not in found
+
+
 def test_a_key_over_plain_http_is_refused(write):
     """A key goes over plain http to this machine only."""
     text = least(extra='api_key_env = "SOME_KEY"').replace("127.0.0.1", "judge.example.com")

@@ -7,13 +7,15 @@ from calm.core.reasons import Kind, Said, because
 from calm.core.verdict import Refused, Scale, Score, Unreadable, unreadable
 from calm.experiment.run import run
 from calm.results.findings import finding
+from calm.results.plain import to_plain
+from calm.results.redaction import finding_without_texts
 from calm.results.sentences import sentence
 from calm.results.steps import next_step
 from tests.planted import Planted, setup, singles
 from tests.reports.planted_audit import empty
 
-NINE, TEN = (unreadable(because(Kind.OFF_SCALE, number, "1", "5", " in steps of 1")) for number in ("9", "10"))
-HALF = unreadable(because(Kind.OFF_SCALE, "2.5", "1", "5", " in steps of 1"))
+NINE, TEN = (unreadable(because(Kind.OFF_SCALE, Said(number), "1", "5", " in steps of 1")) for number in ("9", "10"))
+HALF = unreadable(because(Kind.OFF_SCALE, Said("2.5"), "1", "5", " in steps of 1"))
 RATIO = unreadable(because(Kind.OUT_OF, Said("'8/10'"), "10", "5"))
 CUT, ODD, NO = unreadable(because(Kind.REPLY_CUT)), Unreadable("the reply has no field 'score'"), Refused("I will not")
 SCALE = "let [verdict.scale] in judge.toml and the prompt name the same scale"
@@ -55,6 +57,14 @@ def test_the_commonest_reason_is_said_and_mended_first(silent, said, mend):
     assert mend in step.what
     assert step.command.startswith("calm try ")
     assert "--case=c" in step.command
+
+
+def test_no_number_of_a_reply_is_left_where_texts_are_left_out():
+    """It may be that of an account."""
+    found = finding_without_texts(found_of(unreadable(because(Kind.OFF_SCALE, Said("482913"), "1", "5", ""))))
+
+    assert "50 of 100 replies hold no verdict; why is left out" in sentence(found)
+    assert "482913" not in f"{to_plain(found)}"
 
 
 def test_refusals_and_replies_that_can_be_read_have_no_such_reason():
