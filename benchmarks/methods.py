@@ -47,7 +47,7 @@ def _mitigation(name: str, entry: str, test: str) -> Method:
     return Method(name, f"`calm mitigate --try {entry}`", "mitigations", (entry.partition(":")[0],), test)
 
 
-_PROTOCOL: Final = "pytest_plugin/test_protocol.py::test_the_record_holds_the_papers_figures"
+_PROTOCOL: Final = "plugins/papers/test_protocol.py::test_the_record_holds_the_papers_figures"
 _ERRORS: Final = "statistics/test_calm_errors.py::test_both_signs_of_the_papers_versions"
 _THESIS: Final = "papers/test_self_evaluation_thesis.py::test_every_cell_of_table_1_is_reproduced"
 _TABLE_1: Final = "papers/test_rubric_self_preference.py::test_table_1_on_ifeval_is_reproduced"

@@ -189,17 +189,18 @@ def test_a_command_that_is_interrupted_while_it_starts_says_one_line(tmp_path, m
     assert found.stdout in ("calm: interrupted\n", "calm: interrupted: no call was made\n")
 
 
-def test_init_that_is_interrupted_in_its_trial_call_says_what_is_there(tmp_path):
-    """The files are written before it, and stay; the command that goes on is named."""
-    with wire_server(lambda _messages, _body: Answer("ready", delay_s=60), greetings=False) as server:
+@pytest.mark.parametrize("greets", [True, False], ids=["in-its-trial", "in-its-greeting"])
+def test_init_that_is_interrupted_in_its_call_says_what_is_there(tmp_path, greets):
+    """In its trial call the files are there, and stay, and the command that goes on is named; before it nothing is."""
+    with wire_server(lambda _messages, _body: Answer("ready", delay_s=60), greetings=greets) as server:
         command = [*CALM, "init", "--dir", "made", "--base-url", server.url, "--model", "m", "--ci", "none"]
         with subprocess.Popen(command, cwd=tmp_path, env=KEY, **PIPES) as running:
-            while not server.seen and running.poll() is None:
+            while not (server.judged if greets else server.seen) and running.poll() is None:
                 sleep(0.02)
             running.send_signal(signal.SIGINT)
             output, _ = running.communicate(timeout=50)
 
     assert running.returncode == 130, output
-    assert output.splitlines()[-1].endswith(f"calm try {Path('made/judge.toml')}")
+    assert output.splitlines()[-1].endswith(f"calm try {Path('made/judge.toml')}" if greets else "interrupted")
     assert "Traceback" not in output
-    assert (tmp_path / "made" / "judge.toml").exists()
+    assert (tmp_path / "made" / "judge.toml").exists() == greets
