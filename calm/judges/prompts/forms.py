@@ -50,7 +50,7 @@ _MADE: Final = re.compile(
     r"each|per|every|respectively|weight\w*)\b",
     re.IGNORECASE,
 )
-"""How a text says that its score is made of others, or made into another one."""
+"""How a text says that its score is made of others, or into another one; or a number of which only a part is read."""
 _LEVELS: Final = re.compile(
     r"^[^\w\n]{0,20}(?:(?:score|rating|grade|level)\s*(\d{1,2})\b|(\d{1,2})\s*(?:[=:–—]|-\s))",
     re.IGNORECASE | re.MULTILINE,

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
@@ -205,12 +205,13 @@ def visiting(ask: Ask) -> Iterator[None]:
         ask.ended = True
 
 
-def _clients() -> Iterator[Patch]:
-    for name in CLIENTS:
-        if importlib.util.find_spec(name) is not None:
-            module = importlib.import_module(name)
-            yield Patch(module.AsyncClient, "send", partial(_asynchronous, module))
-            yield Patch(module.Client, "send", partial(_blocking, module))
+@cache
+def _clients() -> tuple[Patch, ...]:
+    there = [importlib.import_module(name) for name in CLIENTS if importlib.util.find_spec(name) is not None]
+    return (
+        *(Patch(module.AsyncClient, "send", partial(_asynchronous, module)) for module in there),
+        *(Patch(module.Client, "send", partial(_blocking, module)) for module in there),
+    )
 
 
 def _asynchronous(module: ModuleType, before: Callable[..., Any]) -> Callable[..., Any]:
