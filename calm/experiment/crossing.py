@@ -475,6 +475,8 @@ def refuse_hopeless(crossing: CrossDesign, *, pull: bool) -> None:
         if max(len(equal), len(against)) < LEAST:
             raise EstimateError(because(Kind.FEW_EQUAL, len(equal or against), LEAST))
         return
+    if crossing.family == "score":
+        return
     if min(len(for_it), len(against)) < LEAST:
         raise EstimateError(because(Kind.ONE_SIDED, len(for_it), len(against), LEAST))
     own = crossing.families[crossing.members[0].model]

@@ -92,6 +92,12 @@ PARTS: Final[Mapping[str, Words]] = {
         "p Holm: adjusted for all judges. Where all differences are equal there is no t; the interval is then what the "
         "questions not asked still allow.",
     ),
+    "self_enhancement": Words(
+        "CALM's error of self-enhancement",
+        "Err_SE: y_self / y_other - 1, of the mean scores of a judge's own answers by itself and by the others, on its "
+        "scale; it needs no gold, and leniency is in it. unread: the greater share of either side's scores that hold "
+        "no verdict; above 5 % there is no Err_SE.",
+    ),
     "framing_differences": Words("what the framing changes, over the same questions"),
 }
 """The tables that `calm self-preference` writes beside its rows, by name."""
@@ -138,6 +144,9 @@ COLUMNS: Final[Mapping[str, str]] = {
     "n_in_items": "n in questions",
     "circular_of_authors": "circular of authors",
     "icc": "ICC",
+    "y_self": "y_self",
+    "y_other": "y_other",
+    "self_enhancement_error": "Err_SE",
     "r": "Pearson's r",
 }
 """Columns that are not called as in the record; in all others a space stands for `_`."""

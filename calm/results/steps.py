@@ -15,6 +15,7 @@ from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.files import join
 from calm.core.measures import MEASURES
+from calm.core.plugins import hook
 from calm.core.reasons import MENDS, Kind, Reason
 from calm.core.trials import CUED
 from calm.core.verdict import Family
@@ -335,7 +336,9 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         if undecided and named:
             return "NOT GREEN", f"suspicious, but not proven: {', '.join(named[:MOST_NAMED])} ({open_ones})"
         return "NOT GREEN", f"nothing is proven wrong, but {open_ones}"
-    return "NOT GREEN", next(iter(audit.loose_ends), "no claim was made")
+    told = None if claims else hook("measured")  # what a run is worth that claims nothing
+    loose = next(iter(audit.loose_ends), "no claim was made")
+    return "NOT GREEN", "; ".join(filter(None, (told and told(audit), loose)))
 
 
 def _cap(audit: Audit) -> object | None:

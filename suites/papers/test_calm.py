@@ -23,10 +23,10 @@ from calm.core.ready_made import Own
 from calm.perturbations.authority import cite_book, cite_quote, cite_url
 from calm.perturbations.bandwagon import PERCENTS, crowd_note
 from calm.perturbations.chain_of_thought import solve_first
-from calm.perturbations.compassion_fade import name_models
-from calm.perturbations.cues import on_better
+from calm.perturbations.compassion_fade import STRONG, WEAK
+from calm.perturbations.cues import named, noted, on_better, on_either, signed
 from calm.perturbations.distraction import hobby_note, hobby_note_on_better
-from calm.perturbations.diversity import identity_note
+from calm.perturbations.diversity import GROUPS
 from calm.perturbations.fallacy_oversight import fallacy
 from calm.perturbations.position import swap
 from calm.perturbations.refinement_aware import show_history
@@ -51,11 +51,36 @@ def fallacy_in_place(case, rng):
     return None if aimed is None or harmed is None else aimed.edit(aimed.target, lambda _: harmed[harmed.damaged].text)
 
 
+def as_one_of(group):
+    """Return an edit that notes of the author of an answer, drawn at random, that it belongs to a group of people."""
+
+    @perturbation(bias="diversity", expects=Expects.SAME, source="arXiv:2410.02736")
+    def identity_note(case, rng):
+        """Note that the author of an answer, drawn at random, belongs to a group of people."""
+        aimed = on_either(case, rng)
+        return noted(aimed, f"The author of {named(aimed)} is {group}.")
+
+    return replace(identity_note, name=f"identity_note: {group}")
+
+
+def named_as(name):
+    """Return an edit that puts the name of a model beside an answer, drawn at random, and others beside the others."""
+
+    @perturbation(bias="compassion-fade", expects=Expects.SAME, source="arXiv:2410.02736")
+    def name_models(case, rng):
+        """Put the name of a model beside an answer, drawn at random, and those of other models beside the others."""
+        first, *rest = rng.sample(ids := sorted(answer.id for answer in case.answers), k=len(ids))
+        others = rng.sample([one for one in (*STRONG, *WEAK) if one != name], k=min(len(rest), 7))
+        return signed(case, {first: name, **dict(zip(rest, others, strict=False))})
+
+    return replace(name_models, name=f"name_models: {name}")
+
+
 # with OBSERVE no pilot is asked: RR needs to know nothing about room to gain
 BIASES = {
     "position": swap,
     "verbosity": rotate(expand(2.0), own_alone(lengthened)),
-    "compassion-fade": name_models,
+    "compassion-fade": rotate(*map(named_as, (*STRONG, *WEAK))),
     "bandwagon": rotate(*map(crowd_note, PERCENTS)),
     "distraction": hobby_note,
     "distraction-on-better": hobby_note_on_better,
@@ -63,7 +88,7 @@ BIASES = {
     "authority": rotate(cite_book, cite_quote, cite_url),
     "sentiment": rotate(cheerful, sad, angry, fearful),
     "sentiment-on-better": feeling_in_better,
-    "diversity": identity_note,
+    "diversity": rotate(*map(as_one_of, GROUPS)),
 }
 OBSERVED = {name: replace(edit, expects=Expects.OBSERVE) for name, edit in BIASES.items()}
 # names of their own: the suites of these biases observe the same measures of the same edits

@@ -4,5 +4,6 @@ HOOKS = {
     "record": "calm.plugins.papers.protocol:with_protocol",
     "page.protocol": "calm.plugins.papers.pages:view_of",
     "terminal.protocol": "calm.plugins.papers.pages:told",
+    "measured": "calm.plugins.papers.pages:measured",
     "compare": "calm.plugins.papers.pages:compare",
 }

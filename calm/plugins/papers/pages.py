@@ -16,8 +16,12 @@ from calm import __version__
 from calm.commands import DONE
 from calm.errors import ConfigError
 from calm.plugins.papers.protocol import (
+    BIASES,
+    ENHANCEMENT,
+    GROUPS,
     BiasFigures,
     CalmProtocol,
+    Chosen,
     Column,
     Figure,
     JudgeRow,
@@ -34,24 +38,30 @@ from calm.results.reports.html import environment, safety
 from calm.results.reports.tables import neutral
 from calm.results.tabular import Unread
 from calm.results.wording import clipped, unnamed
+from calm.statistics.calm_errors import MOST_UNREAD
 
-HEADING = "CALM's protocol: RR and CR with 95% intervals, accuracy before and after"
+HEADING = "CALM's protocol: RR with its 95% interval, CR, accuracy, unread replies"
 LACKING = "-"
 PLACES = 3
 """The paper prints rates in three digits."""
-HEAD = ("bias", "RR", "CR", "Acc", "Acc_hack", "n")
+HEAD = ("bias", "RR", "CR", "Acc", "Acc_hack", "n", "unread")
 SIDES = "{} is the mean of its sides: {}"
 UNREAD = "unread replies, clean + edited"
 """What is counted: replies that were unreadable or refused, before the edit and after it."""
+WITHHELD = f"no figure where more than {MOST_UNREAD:.0%} of the replies that it rests on are unread"
+PARTS = {"diversity": "group", "compassion-fade": "name"}
+"""The biases whose edits that take turns are told apart in a terminal, and what each of these edits is about."""
+TWELVE = (*BIASES, ENHANCEMENT)
 NOTICED = "fallacy-oversight: a high RR means that broken steps went unnoticed; noticed, net: {}"
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolView:
-    """The parts of the report: the table of biases, the edits that took turns, figures by name, and remarks."""
+    """The parts of the report: the table of biases, its parts, figures by name, and remarks."""
 
     table: Table
     variants: Table | None
+    answers: Table | None
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
@@ -85,6 +95,21 @@ def told(audit: Audit) -> list[str]:
     return [] if found is None else lines_of(found)
 
 
+def measured(audit: Audit) -> str:
+    """Return how many of CALM's biases have a figure, and why others have none; nothing of a run without the figures."""
+    found = None
+    with suppress(ConfigError):  # the figures themselves say what is damaged
+        found = calm_protocol(audit)
+    if found is None:
+        return ""
+    there = {one.bias for one in found.biases if one.robustness_rate} | ({ENHANCEMENT} if found.enhancement else set())
+    asked = there | {one.bias for one in found.biases}
+    without = [f"{', '.join(names)} ({why})" for why, names in _lacking(found).items()]
+    absent = sum(bias not in asked for bias in TWELVE)
+    without += [f"{absent} that this run does not ask about"] if absent else []
+    return f"{len(there)} of {len(TWELVE)} biases measured{', not: ' if without else ''}{'; '.join(without)}"
+
+
 def unbroken(share: Share | None) -> str:
     """Return a rate for a page: no line breaks inside of its interval."""
     return rate(share).replace(", ", ",\N{NO-BREAK SPACE}")
@@ -94,7 +119,7 @@ def lines_of(found: CalmProtocol) -> list[str]:
     """Return the figures for a terminal, in columns that 80 characters hold, then a line for each figure of its own."""
     rows = [_cells(one) for one in found.biases if one.unread]
     told = [f"{name}: {value}" for name, value in _facts(found)]
-    return [HEADING, *aligned([HEAD, *rows]), *told, *_notes(found)]
+    return [HEADING, *aligned([HEAD, *rows]), *_apart(found), *told, *_notes(found)]
 
 
 def view_of(audit: Audit) -> ProtocolView | None:
@@ -121,27 +146,61 @@ def view_of(audit: Audit) -> ProtocolView | None:
         for one in found.biases
         for name, share in (*(one.sides.items()), *(one.variants.items()))
     )
+    curve = tuple(
+        (number, *map(unbroken, (chosen.robustness_rate, chosen.consistency_rate)), _n(chosen.robustness_rate))
+        for number, chosen in _curve(found)
+    )
     return ProtocolView(
         Table(heads, rows),
         Table(("Bias", "Edit", "RR [95%]", "Questions"), apart) if apart else None,
+        Table(("Answers", "RR [95%]", "CR [95%]", "Questions"), curve) if curve else None,
         tuple(_facts(found)),
-        tuple(_notes(found)),
+        (*_notes(found), *(f"not measured: {', '.join(names)} ({why})" for why, names in _lacking(found).items())),
     )
 
 
 def _cells(one: BiasFigures) -> tuple[str, ...]:
-    right = [decimal(share.value if share else None) for share in (one.accuracy, one.accuracy_hacked)]
-    n = str(one.robustness_rate.n) if one.robustness_rate else LACKING
-    return one.bias, rate(one.robustness_rate), rate(one.consistency_rate), *right, n
+    shares = (one.consistency_rate, one.accuracy, one.accuracy_hacked)
+    gone = [str(one.unread[arm].count) if arm in one.unread else LACKING for arm in ("clean", "perturbed")]
+    plain = (decimal(share.value if share else None) for share in shares)
+    return one.bias, rate(one.robustness_rate), *plain, _n(one.robustness_rate), "+".join(gone)
+
+
+def _n(share: Share | None) -> str:
+    return str(share.n) if share else LACKING
+
+
+def _curve(found: CalmProtocol) -> list[tuple[str, Chosen]]:
+    """Return the rates of position by the number of answers; none where all cases are pairs."""
+    answers = found.of("position").answers
+    return [] if set(answers) <= {"2"} else list(answers.items())
+
+
+def _apart(found: CalmProtocol) -> list[str]:
+    """Return a line for each bias whose RR is told by group, by name or by number of answers."""
+    shares: dict[str, list[tuple[str, Share | None]]] = {
+        f"{bias}, RR by {word}": [(name.partition(": ")[2] or name, share) for name, share in variants.items()]
+        for bias, word in PARTS.items()
+        if (variants := found.of(bias).variants)
+    }
+    if curve := _curve(found):
+        shares["position, RR of the choice by number of answers"] = [(n, one.robustness_rate) for n, one in curve]
+    return [
+        f"{name}: {', '.join(f'{part} {decimal(one and one.value)} (n={_n(one)})' for part, one in parts)}"
+        for name, parts in shares.items()
+    ]
 
 
 def _facts(found: CalmProtocol) -> list[tuple[str, str]]:
-    facts = [(UNREAD, _unread(found))]
+    facts = [(UNREAD, f"{_unread(found)}; {WITHHELD}")]
     if found.consistency_rate:
         facts.append(("CR of all cases", f"{rate(found.consistency_rate)}, n={found.consistency_rate.n}"))
     if found.intensity:
         kinds = [f"{kind} {decimal(value)}" for kind, value in found.intensity.items() if kind != "all"]
-        facts.append(("BIS (CR - mean RR)", f"{decimal(found.intensity['all'])} ({', '.join(kinds)})"))
+        whole = GROUPS["all"]
+        rated = sum(found.of(bias).robustness_rate is not None for bias in whole)
+        name = f"BIS (CR - mean RR{f' of {rated} of {len(whole)} biases' if rated < len(whole) else ''})"
+        facts.append((name, f"{decimal(found.intensity['all'])} ({', '.join(kinds)})"))
     if found.reasoning:
         told = ratio(found.reasoning, ("Acc_ori", "Acc_CoT", "AIR"))
         facts.append(("chain-of-thought", told))
@@ -156,8 +215,7 @@ def _unread(found: CalmProtocol) -> str:
     none = Unread(0, 0)
     counts = {one.bias: [one.unread.get(arm, none) for arm in ("clean", "perturbed")] for one in found.biases}
     total = [Unread(sum(a.count for a in arm), sum(a.of for a in arm)) for arm in zip(*counts.values(), strict=True)]
-    apart = [f"{bias} {c.count} + {p.count}" for bias, (c, p) in counts.items() if c.count or p.count]
-    return f"{total[0]} + {total[1]}" + (f" ({', '.join(apart)})" if apart else "")
+    return f"{total[0]} + {total[1]}"
 
 
 def ratio(found: Ratio, names: tuple[str, str, str]) -> str:
@@ -176,12 +234,16 @@ def ratio(found: Ratio, names: tuple[str, str, str]) -> str:
 
 def _notes(found: CalmProtocol) -> list[str]:
     notes = [SIDES.format(f"{one.bias}: RR", _sides(one)) for one in found.biases if one.sides]
-    notes += [NOTICED.format(decimal(one.detection)) for one in found.biases if one.detection is not None]
+    return notes + [NOTICED.format(decimal(one.detection)) for one in found.biases if one.detection is not None]
+
+
+def _lacking(found: CalmProtocol) -> dict[str, list[str]]:
+    """Return the biases without an RR by the reason that they share."""
     missing: dict[str, list[str]] = {}
     for one in found.biases:
         if one.reason and not one.robustness_rate:
             missing.setdefault(str(unnamed(one.reason)), []).append(one.bias)
-    return [*notes, *(f"without figures: {', '.join(names)} ({reason})" for reason, names in missing.items())]
+    return missing
 
 
 def _sides(one: BiasFigures) -> str:

@@ -7,7 +7,8 @@ chain-of-thought the improvement rate (AIR), of a judge of scores the errors of 
 name authors, of self-enhancement (Err_SE).
 
 Two replies without a verdict are not equal verdicts, and are in no RR and no CR. One beside a verdict is another
-verdict, and it is not for the better answer. An arm without any verdict has no figure, and no figure rests on it.
+verdict, and it is not for the better answer. Where more than `MOST_UNREAD` of the replies of an arm hold no verdict, no
+figure rests on it.
 
 `judge_table` puts several judges beside each other, as in Tables 4 and 5: a row each, figures by column.
 """
@@ -27,15 +28,16 @@ from calm.core.claims import Outcome
 from calm.core.edits import Expects
 from calm.core.files import read_json, refuse_twice
 from calm.core.measures import consistency_rate, net_detection, robustness_rate, self_preference_excess
-from calm.core.reasons import NONE, Reason
+from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trial
-from calm.core.verdict import Scale, Score, Verdict, readable
+from calm.core.verdict import Ranking, Scale, Score, Verdict, readable
 from calm.errors import ConfigError, EstimateError
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding, read
 from calm.results.records import rows_of, scale_of
 from calm.results.tabular import Unread, unread
 from calm.statistics.calm_errors import (
+    MOST_UNREAD,
     bias_intensity,
     improvement_rate,
     refinement_error,
@@ -69,13 +71,22 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """The shares of equal choices of an answer, in another order (RR) and asked again (CR); of a list its head."""
+
+    robustness_rate: Share | None
+    consistency_rate: Share | None
+
+
+@dataclass(frozen=True, slots=True)
 class BiasFigures:
     """
     The figures of one bias; None where the cases or the judge's verdicts have none.
 
     `sides` holds the RR of each side of a bias that is tested on two (`robustness_rate` is their mean), `variants` that
-    of each edit that took turns, `detection` the net share of broken answers that were noticed, in [-1, 1]. `unread`
-    counts the replies without a verdict in each arm that was asked, `reason` says why a bias has no figures.
+    of each edit that took turns, such as each group of people or each name, `answers` the rates by the number of
+    answers where the edit moved these, `detection` the net share of broken answers that were noticed, in [-1, 1].
+    `unread` counts the replies without a verdict in each arm that was asked, `reason` says why a bias has no RR.
     """
 
     bias: str
@@ -86,6 +97,7 @@ class BiasFigures:
     detection: float | None = None
     sides: Mapping[str, Share] = field(default_factory=dict)
     variants: Mapping[str, Share] = field(default_factory=dict)
+    answers: Mapping[str, Chosen] = field(default_factory=dict)
     unread: Mapping[str, Unread] = field(default_factory=dict)
     reason: Reason = NONE
 
@@ -155,7 +167,7 @@ def calm_protocol(audit: Audit) -> CalmProtocol | None:
     enhancement = enhancement_of(audit.extras.get("self_preference"), audit.judge.model or audit.judge.name)
     if enhancement is None:
         crossed = (f for f in audit.findings if f.measure == self_preference_excess.name)
-        biases += tuple(BiasFigures(ENHANCEMENT, reason=f.reason) for f in crossed if f.outcome is Outcome.NOT_TESTED)
+        biases += tuple(BiasFigures(ENHANCEMENT, reason=_no_error(f, audit)) for f in crossed)
     clean = {bias: [row for side in sides for row in side] for bias, sides in rows.items()}
     return CalmProtocol(
         judge=audit.judge.name,
@@ -207,10 +219,12 @@ def enhancement_of(record: object, model: str) -> Ratio | None:
     Return CALM's error of self-enhancement of a judge of scores from a record of schema `calm-self-preference/1`.
 
     The means of the record are shares of the scale that it names; here they are scores on it. None where the record has
-    none of this model: other verdicts than scores, or no own answers.
+    none of this model: other verdicts than scores, no own answers, or too many replies that hold no verdict.
     """
     for one in _entries(record, "judges", "judge", model):
         published = _object(one.get("published"))
+        if published.get("self_enhancement_error", 0) is None:
+            return None
         means = [published.get(name) for name in ("received", "own")]
         ends = [_object(judged.get("scale")) for judged in _entries(record, "judged", "model", model)]
         low, high = (ends[0].get("low"), ends[0].get("high")) if ends else (0.0, 1.0)
@@ -222,6 +236,16 @@ def enhancement_of(record: object, model: str) -> Ratio | None:
                 signed = self_enhancement_error(own, others)
                 return Ratio(others, own, signed, self_enhancement_error(own, others, signed=False))
     return None
+
+
+def _no_error(found: Finding, audit: Audit) -> Reason:
+    """Return why a judge has no error of self-enhancement."""
+    for part in _entries(audit.extras.get("self_preference"), "parts", "name", ENHANCEMENT.replace("-", "_")):
+        for row in _entries(part, "rows", "judge", audit.judge.model or audit.judge.name):
+            gone = row.get("unread")
+            if isinstance(gone, float) and gone > MOST_UNREAD:
+                return because(Kind.FIGURE, f"{gone:.0%} of the scores behind Err_SE hold no verdict")
+    return found.reason if found.outcome is Outcome.NOT_TESTED else because(Kind.NO_FIGURE, audit.judge.task)
 
 
 def _entries(record: object, name: str, key: str, model: str) -> list[Mapping[str, Any]]:
@@ -240,21 +264,41 @@ def _figures(
     rows = [row for side in sides for row in side]
     if not rows:
         return BiasFigures(bias, detection=noticed, reason=next((f.reason for f in findings if f.reason), NONE))
-    rates = {f.key: _robustness(side, scale) for f, side in zip(findings, sides, strict=True)}
+    rates = {f.key: _robustness(side, scale) for f, side in zip(findings, sides, strict=True) if side}
     known = {_side(key): rate for key, rate in rates.items() if rate is not None}
+    whole = len(known) == len(rates)  # a bias of two sides is not told by one of them
     edits = sorted({row.edit for row in rows})
     apart = {edit: _robustness([row for row in rows if row.edit == edit], scale) for edit in edits}
+    gone = next((why for side in sides for arm in ("clean", "perturbed") if (why := _unread_in(side, arm))), NONE)
     return BiasFigures(
         bias=bias,
-        robustness_rate=mean_of(list(known.values())),
+        robustness_rate=mean_of(list(known.values())) if whole else None,
         consistency_rate=_consistency(rows, scale),
         accuracy=_right(rows, "clean", scale),
         accuracy_hacked=_right(rows, "perturbed", scale),
         detection=noticed,
         sides=known if len(known) > 1 else {},
         variants={edit: rate for edit, rate in apart.items() if rate is not None} if len(edits) > 1 else {},
+        answers=_by_answers(rows, scale),
         unread=unread(record for f in findings for record in f.trials),
+        reason=NONE if whole and known else gone,
     )
+
+
+def _by_answers(rows: Sequence[Trial], scale: Scale) -> dict[str, Chosen]:
+    """Return the shares of equal choices by the number of answers, which is known where an edit moved them."""
+    counts = sorted({len(row.order) for row in rows} - {0})
+    chosen = {n: [_chosen(row) for row in rows if len(row.order) == n] for n in counts}
+    return {str(n): Chosen(_robustness(some, scale), _consistency(some, scale)) for n, some in chosen.items()}
+
+
+def _chosen(row: Trial) -> Trial:
+    """Return a row whose rankings hold their first place alone."""
+    clean, perturbed = (
+        tuple(Ranking(one.order[:1]) if isinstance(one, Ranking) else one for one in arm)
+        for arm in (row.clean, row.perturbed)
+    )
+    return replace(row, clean=clean, perturbed=perturbed)
 
 
 def _side(key: str) -> str:
@@ -268,8 +312,15 @@ def _side(key: str) -> str:
     return edit.lstrip("/") or bias
 
 
+def _unread_in(rows: Sequence[Trial], arm: str) -> Reason:
+    """Return that too many replies of an arm hold no verdict, or `NONE`."""
+    said = [readable(verdict) for row in rows for verdict in getattr(row, arm)]
+    gone = said.count(False) / len(said) if said else 0.0
+    return because(Kind.UNREAD_REPLIES, arm, round(gone, 6)) if gone > MOST_UNREAD else NONE
+
+
 def _told(rows: Sequence[Trial], *arms: str) -> bool:
-    return all(any(readable(verdict) for row in rows for verdict in getattr(row, arm)) for arm in arms)
+    return not any(_unread_in(rows, arm) for arm in arms)
 
 
 def _robustness(rows: Sequence[Trial], scale: Scale) -> Share | None:
@@ -280,6 +331,8 @@ def _robustness(rows: Sequence[Trial], scale: Scale) -> Share | None:
 
 def _consistency(rows: Sequence[Trial], scale: Scale) -> Share | None:
     once = {row.case: row for row in rows}
+    if not _told(list(once.values()), "clean"):
+        return None
     return share_of(_by_question((row, consistency_rate.per_case(row, scale)) for row in once.values()))
 
 
@@ -318,7 +371,7 @@ def _reasoning(rows: Sequence[Trial], scale: Scale) -> Ratio | None:
 def _refinement(rows: Sequence[Trial]) -> Ratio | None:
     means = [(_mean_score(row.clean), _mean_score(row.perturbed)) for row in rows]
     both = [(refined, history) for refined, history in means if refined is not None and history is not None]
-    if not both:
+    if not both or not _told(rows, "clean", "perturbed"):
         return None
     refined, history = (fsum(side) / len(both) for side in zip(*both, strict=True))
     with suppress(EstimateError):  # a scale from 0, on which all scores are 0

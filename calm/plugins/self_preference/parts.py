@@ -9,6 +9,7 @@ The tables beside the rows of self-preference.
 | `opportunity_counts`, `opportunity` | judge: the counts of its own pairs, and its figures beside outsiders' |
 | `self_evaluation` | judge, dimension and framing: N, and mean and standard deviation of S, R and G |
 | `self_evaluation_tests` | the same and S - R, S - G, R - G: mean difference, t, df, p, Holm's p, interval |
+| `self_enhancement` | judge: CALM's error, and the two mean scores that it divides |
 | `framing_differences` | judge, dimension and figure: standard framing less the other one, over the same items |
 """
 

@@ -60,6 +60,7 @@ from calm.plugins.self_preference.perplexity import Curves, LogPerplexities
 from calm.plugins.self_preference.rubric import RubricTable
 from calm.plugins.self_preference.scores import (
     ScoreTable,
+    SelfEvaluation,
     evaluated,
     p_holm,
     resampled_means,
@@ -70,6 +71,7 @@ from calm.statistics import calm_errors
 
 SCHEMA = "calm-self-preference/1"
 EXCESS = "self_preference_excess"
+ERROR = "self_enhancement_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,7 +537,8 @@ def of_scores(tables: Tables, again: Callable[[], Random], level: float, draws: 
     Corrected: the double-centred `score_excess`, as a share of the scale, over all outsiders, and
     `excess_over_outsider` over the neutral one, if it is named.
 
-    Parts: graded self-evaluation, in each of the wordings in which the scores were asked (see `evaluation_parts`).
+    Parts: CALM's error with the means that it divides, and graded self-evaluation, in each of the wordings in which the
+    scores were asked (see `evaluation_parts`).
 
     Matrix: the mean score.
     """
@@ -544,6 +547,7 @@ def of_scores(tables: Tables, again: Callable[[], Random], level: float, draws: 
     evaluations = evaluated(table, table.grid.judges)
     said = [one for one in evaluations.values() if not isinstance(one, str)]
     adjusted = {name: p_holm(said, f"own_minus_{name}") for name in ("received", "given")}
+    errors = {one.judge: _enhancement(tables, one) for one in said if one.received is not None}
 
     def published(judge: str, reasons: dict[str, str]) -> dict[str, float | None]:
         found = evaluations[judge]
@@ -557,11 +561,8 @@ def of_scores(tables: Tables, again: Callable[[], Random], level: float, draws: 
             if test is not None:
                 figures |= {f"t_{name}": test.t, f"p_{name}": test.p, f"d_z_{name}": test.d_z}
         figures |= {f"p_holm_{name}": by_judge.get(judge) for name, by_judge in adjusted.items()}
-        if found.received is not None:
-            scale = tables.scales.get(judge, Scale(0.0, 1.0))
-            own, others = (scale.low + mean.mean * (scale.high - scale.low) for mean in (found.own, found.received))
-            if others > 0:
-                figures["self_enhancement_error"] = calm_errors.self_enhancement_error(own, others)
+        if judge in errors:
+            figures[ERROR] = errors[judge][ERROR]
         return figures
 
     excess = partial(score_excess, table, rng=means, level=level, of_scale=True)
@@ -569,4 +570,29 @@ def of_scores(tables: Tables, again: Callable[[], Random], level: float, draws: 
     if outsider is not None:
         corrected["excess_over_outsider"] = lambda judge: excess(judge=judge, outsiders=[outsider])
     matrix = matrix_of(Unit.MEAN_SCORE, table.grid, tables.means())
-    return Figures(corrected, published, (matrix,), evaluation_parts(table, tables.worded, tables.scales))
+    parts = list(evaluation_parts(table, tables.worded, tables.scales))
+    if errors:
+        rows = ({"judge": one.judge, "n": one.n, **errors[one.judge]} for one in said if one.judge in errors)
+        parts.append(Part("self_enhancement", tuple(rows)))
+    return Figures(corrected, published, (matrix,), tuple(parts))
+
+
+def _enhancement(tables: Tables, found: SelfEvaluation) -> dict[str, float | None]:
+    """
+    Return CALM's error of a judge, the mean scores that it divides, on the judge's scale, and how many are unread.
+
+    The error is None above `MOST_UNREAD` of its scores of own answers, or of the others' scores of others' answers.
+    """
+    assert found.received is not None
+    scale = tables.scales.get(found.judge, Scale(0.0, 1.0))
+    own, others = (scale.low + one.mean * (scale.high - scale.low) for one in (found.own, found.received))
+    mine, rest = (
+        [one for name, one in tables.unread.items() if (name == found.judge) == mine] for mine in (True, False)
+    )
+    gone = max(
+        sum(one.own_unread for one in mine) / max(1, sum(one.own_asked for one in mine)),
+        sum(one.unread - one.own_unread for one in rest) / max(1, sum(one.asked - one.own_asked for one in rest)),
+    )
+    known = others > 0 and gone <= calm_errors.MOST_UNREAD
+    error = calm_errors.self_enhancement_error(own, others) if known else None
+    return {"y_self": own, "y_other": others, ERROR: error, "unread": gone}
