@@ -21,6 +21,7 @@ from calm.core.files import json_of, read_bytes
 from calm.core.names import one_name
 from calm.core.order import ITEM
 from calm.core.verdict import FAMILY, Task
+from calm.experiment.pairs import CLUSTER
 
 Part: TypeAlias = Literal["turns", "context", "steps"]
 """A part of a case, by its key in a file: a conversation, passages, or the runs of agents."""
@@ -128,6 +129,27 @@ def _only(case: Case, names: Mapping[str, str]) -> Case:
         met={names[answer]: met for answer, met in case.met.items() if answer in names},
         variants={name: held for name, held in texts.items() if held},
     )
+
+
+def with_fewer(case: Case, sizes: Iterable[int]) -> list[Case]:
+    """
+    Return a case with so many of its answers, once for each size that it has, smaller sets within larger ones.
+
+    The best answer is in all of them; the case decides by its id which others. Ids end with the size. All have the tag
+    `cluster`, as they are about one question.
+    """
+    ids = sorted((a.id for a in case.answers), key=lambda one: (one != case.better, digest("fewer", case.id, one)))
+    tags = {**case.tags, CLUSTER: case.tags.get(CLUSTER, case.id)}
+    return [
+        replace(
+            _only(case, {name: name for name in ids[:size]}),
+            id=f"{case.id}~{size}",
+            annotations=restricted(case.annotations, ids[:size]),
+            tags=tags,
+        )
+        for size in sizes
+        if size <= len(ids)
+    ]
 
 
 ANSWER = "answer"

@@ -27,11 +27,23 @@ MOST_NAMED = 5
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `cases` with `import`, `generate` and `check`."""
-    cases = add_command(commands, "cases", "Import cases, generate cases, or check cases.")
-    verbs = cases.add_subparsers(required=True, metavar="import|generate|check")
+    """Add `cases` with `import`, `generate`, `fewer` and `check`."""
+    cases = add_command(commands, "cases", "Import cases, generate cases, show fewer of their answers, or check cases.")
+    verbs = cases.add_subparsers(required=True, metavar="import|generate|fewer|check")
     _register_import(verbs)
     _register_generate(verbs)
+    fewer = add_command(
+        verbs,
+        "fewer",
+        "Show fewer of the answers of each case: a case for each size, smaller sets within larger ones. The best answer "
+        "is in all of them. So one can see what the number of answers does to a judge that ranks them.",
+        "calm cases fewer six.jsonl --sizes 2,3,4,5,6 -o curve.jsonl",
+    )
+    fewer.add_argument("file", metavar="FILE", help="cases as JSON Lines")
+    fewer.add_argument("--sizes", required=True, metavar="N,N", help="so many answers; 2 or more each")
+    fewer.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="the file of cases to write")
+    fewer.add_argument("--force", action="store_true", help="overwrite OUT")
+    fewer.set_defaults(run=_fewer)
     check = add_command(
         verbs,
         "check",
@@ -115,6 +127,9 @@ def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser
         metavar="CODE",
         help="small problems in this language, such as de or zh, with N cases for each language; with a seed they ask "
         "the same in all languages (repeatable; pairwise and score)",
+    )
+    made.add_argument(
+        "--answers", type=int, metavar="N", help="so many answers a case, 2 to 6 (listwise; default: 3 to 5 in turn)"
     )
     made.add_argument("--force", action="store_true", help="overwrite OUT")
     made.set_defaults(run=_generate)
@@ -279,17 +294,41 @@ def _generate(options: argparse.Namespace) -> int:
 
     out = Path(options.out)
     spoken = list(dict.fromkeys(options.language))
-    if spoken and options.kind:
-        raise ConfigError("--kind and --language: expected one of them, got both; leave --kind out")
+    if spoken and (options.kind or options.answers):
+        raise ConfigError("--language: expected it without --kind and --answers, got one of them; leave that out")
     if spoken:
         cases = generate_in(spoken, options.task, options.count, options.seed)
     else:
-        cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)
+        kinds = options.kind or [kind for kind in KINDS if options.answers is None or kind != "instructions"]
+        cases = generate(options.task, options.count, options.seed, kinds=kinds, answers=options.answers)
     if _taken(out, options.force):
         return CONFIGURATION
     _write(out, cases, options.force)
     count = options.count * max(1, len(spoken))
     _say(f"wrote {out}: {count} cases (task={options.task}, seed={options.seed})")
+    return DONE
+
+
+def _fewer(options: argparse.Namespace) -> int:
+    from calm.cases import read_files
+    from calm.cases.shapes import with_fewer
+
+    source, out = Path(options.file), Path(options.out)
+    said = [part.strip() for part in options.sizes.split(",")]
+    if not all(part.isascii() and part.isdigit() and int(part) > 1 for part in said):
+        raise ConfigError(f"--sizes: expected numbers of 2 or more, such as 2,3,4, got {options.sizes!r}")
+    sizes = sorted({int(part) for part in said})
+    if _taken(out, options.force, source):
+        return CONFIGURATION
+    cases = read_files([source])
+    made = [one for case in cases for one in with_fewer(case, sizes)]
+    if not made:
+        most = max(len(case.answers) for case in cases)
+        raise ConfigError(f"{source}: expected cases with {sizes[0]} answers or more, got at most {most}")
+    _write(out, made, options.force)
+    counts = Counter(len(case.answers) for case in made)
+    told = ", ".join(f"{counts[size]} with {size} answers" for size in sizes)
+    _say(f"wrote {out}: {len(made)} cases of {len(cases)} questions: {told}")
     return DONE
 
 

@@ -27,10 +27,12 @@ from calm.core.case import Case, digest
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError, nearest
 
-__all__ = ["KINDS", "MOST", "generate", "generate_in"]
+__all__ = ["KINDS", "MOST", "SIZES", "generate", "generate_in"]
 
 KINDS: Final = ("arithmetic", "units", "dates", "ordering", "instructions")
 """The kinds of cases; they take turns."""
+SIZES: Final = range(2, 7)
+"""How many answers a list of a stated size may have: the templates have five results or more, so six can differ."""
 MOST: Final = 10_000_000
 """The most cases that can be drawn at once; the templates hold far more, but their marks take memory."""
 _TRIES: Final = 200
@@ -41,15 +43,19 @@ Well = Callable[[random.Random, int], Draft | None]
 """Draw a case without its id, for its number among the cases of its kind; None if the draw failed."""
 
 
-def generate(task: Task, count: int, seed: int, *, kinds: Sequence[str] = KINDS) -> Iterator[Case]:
+def generate(
+    task: Task, count: int, seed: int, *, kinds: Sequence[str] = KINDS, answers: int | None = None
+) -> Iterator[Case]:
     """
     Return an iterator over cases of a task, the same for a seed, no two of them with the same question.
 
     The cases are drawn one by one, and only a mark of 8 bytes of each question is kept. A smaller
-    count gives the beginning of a larger one. No question of the shipped cases is among them.
+    count gives the beginning of a larger one. No question of the shipped cases is among them. Each case of a list has
+    so many `answers`; None: three to five.
 
     Raises:
-        ConfigError: a count below 1 or above `MOST`, an unknown task, no kind or an unknown one.
+        ConfigError: a count below 1 or above `MOST`, an unknown task, no kind or an unknown one, or a number of answers
+            that the cases cannot have.
     """
     faults = [
         f"expected one of the kinds of cases, got kind={kind!r}{nearest(kind, KINDS)}"
@@ -62,9 +68,14 @@ def generate(task: Task, count: int, seed: int, *, kinds: Sequence[str] = KINDS)
         faults.append(f"expected a count from 1 to {MOST:,}, got count={count}")
     if task not in FAMILY:
         faults.append(f"expected a task, got task={task!r}{nearest(task, FAMILY)}")
+    if answers is not None and (task != "listwise" or answers not in SIZES or "instructions" in kinds):
+        faults.append(
+            f"--answers: expected {SIZES[0]} to {SIZES[-1]} answers, task=listwise and no kind=instructions, got "
+            f"{answers}, task={task}, kinds={','.join(kinds)}"
+        )
     if faults:
         raise ConfigError(faults)
-    return _drawn(task, count, seed, tuple(dict.fromkeys(kinds)))
+    return _drawn(task, count, seed, tuple(dict.fromkeys(kinds)), answers)
 
 
 def generate_in(codes: Sequence[str], task: Task, count: int, seed: int) -> Iterator[Case]:
@@ -117,9 +128,9 @@ def _drawn_in(codes: tuple[str, ...], task: Task, count: int, seed: int) -> Iter
             return
 
 
-def _drawn(task: Task, count: int, seed: int, kinds: tuple[str, ...]) -> Iterator[Case]:
+def _drawn(task: Task, count: int, seed: int, kinds: tuple[str, ...], answers: int | None) -> Iterator[Case]:
     rng = random.Random(int(digest("generate", task, seed, kinds), 16))
-    wells = {kind: _wells(task, kind) for kind in kinds}
+    wells = {kind: _wells(task, kind, answers) for kind in kinds}
     seen = {_mark(case.question) for case in bundled(task)}
     for number in range(1, count + 1):
         kind = kinds[(number - 1) % len(kinds)]
@@ -156,10 +167,10 @@ def _case(identity: str, kind: str, task: Task, draft: Draft) -> Case:
     return read(BytesIO(line.encode()), identity, task=task)[0]
 
 
-def _wells(task: Task, kind: str) -> list[Well]:
+def _wells(task: Task, kind: str, answers: int | None) -> list[Well]:
     if kind == "instructions":
         return [_of_topic(topic, task) for topic in topic_list()]
-    asked = [_of_problem(draw, task) for draw in problems.BY_KIND[kind]]
+    asked = [_of_problem(draw, task, answers) for draw in problems.BY_KIND[kind]]
     worked = workings.WORKINGS.get(kind, ()) if FAMILY[task] == "pairwise" else ()
     return [*(_of_working(template) for template in worked), *asked]
 
@@ -168,8 +179,8 @@ def _of_topic(topic: Topic, task: Task) -> Well:
     return lambda rng, turn: rubrics.case_of(topic, task, rng, turn)
 
 
-def _of_problem(draw: problems.Draw, task: Task) -> Well:
-    return lambda rng, turn: results.case_of(draw(rng), task, rng, turn)
+def _of_problem(draw: problems.Draw, task: Task, answers: int | None) -> Well:
+    return lambda rng, turn: results.case_of(draw(rng), task, rng, turn, answers)
 
 
 def _of_working(template: Template) -> Well:

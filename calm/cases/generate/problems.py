@@ -278,8 +278,10 @@ def shape(task: Task) -> Family:
     return "rubric" if task == "points" else FAMILY[task]
 
 
-def case_of(problem: Problem, task: Task, rng: random.Random, turn: int) -> dict[str, object]:
-    """Return a case without its id; `turn` is its number among the cases of its kind."""
+def case_of(
+    problem: Problem, task: Task, rng: random.Random, turn: int, answers: int | None = None
+) -> dict[str, object]:
+    """Return a case without its id; `turn` is its number among the cases of its kind, a list has so many `answers`."""
     known = {
         "question": problem.question,
         "reference": " ".join(one.sentence.format(one.true) for one in problem.results),
@@ -292,7 +294,7 @@ def case_of(problem: Problem, task: Task, rng: random.Random, turn: int) -> dict
         case "rubric":
             return known | _rubric(problem, rng, turn)
         case "listwise":
-            return known | _list(problem, rng, turn)
+            return known | _list(problem, rng, answers or 3 + turn % 3)
         case "label":
             return known | _label(problem, rng, turn)
 
@@ -362,9 +364,9 @@ def _rubric(problem: Problem, rng: random.Random, turn: int) -> dict[str, object
     return {"answers": [{"id": "only", "text": text}], "criteria": criteria, "met": {"only": met}, "tags": {}}
 
 
-def _list(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]:
+def _list(problem: Problem, rng: random.Random, size: int) -> dict[str, object]:
     total = len(problem.results)
-    counts = rng.sample(range(total + 1), 3 + turn % 3)
+    counts = rng.sample(range(total + 1), size)
     names = [f"w{number}" for number in range(1, len(counts) + 1)]
     return {
         "answers": [

@@ -160,7 +160,8 @@ def calm_protocol(audit: Audit) -> CalmProtocol | None:
     if not by_bias:
         return None
     scale = scale_of(audit.judge) if audit.judge.scale else Scale()
-    noticed = {f.bias: f.value for f in audit.findings if f.measure == net_detection.name and not f.single}
+    detections = (f for f in audit.findings if f.measure == net_detection.name and not f.single)
+    noticed = {f.bias: f.value for f in detections if not any(map(_many, unread(f.trials).values()))}
     rows = {bias: [rows_of(finding) for finding in found] for bias, found in by_bias.items()}
     names = sorted(by_bias, key=lambda name: (BIASES.index(name) if name in BIASES else len(BIASES), name))
     biases = tuple(_figures(name, by_bias[name], rows[name], scale, noticed.get(name)) for name in names)
@@ -315,8 +316,12 @@ def _side(key: str) -> str:
 def _unread_in(rows: Sequence[Trial], arm: str) -> Reason:
     """Return that too many replies of an arm hold no verdict, or `NONE`."""
     said = [readable(verdict) for row in rows for verdict in getattr(row, arm)]
-    gone = said.count(False) / len(said) if said else 0.0
-    return because(Kind.UNREAD_REPLIES, arm, round(gone, 6)) if gone > MOST_UNREAD else NONE
+    gone = Unread(said.count(False), len(said))
+    return because(Kind.UNREAD_REPLIES, arm, round(gone.count / gone.of, 6)) if _many(gone) else NONE
+
+
+def _many(gone: Unread) -> bool:
+    return gone.count > MOST_UNREAD * gone.of
 
 
 def _told(rows: Sequence[Trial], *arms: str) -> bool:

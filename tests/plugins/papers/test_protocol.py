@@ -3,10 +3,14 @@
 import json
 from collections import defaultdict
 from math import sqrt
+from pathlib import Path
 from statistics import fmean
 
 import pytest
 
+from benchmarks.calm_protocol import ROWS, Run
+from calm.perturbations.compassion_fade import STRONG, WEAK
+from calm.perturbations.diversity import GROUPS
 from tests.reports.tags import Tables
 from tests.suites.gate import WHOLE, run_gate
 
@@ -25,15 +29,17 @@ BIASES = {
 }
 NINE = BIASES - {"chain-of-thought", "refinement-aware"}
 JUDGE = "planted:authority=0.4,noise=0.02"
+SAMPLE = 200
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "calm-protocol.md"
 PAPERS = ("--pyargs", "calm.suites.papers")
-REASON = "without figures: self-enhancement (the cases name no authors"
+FIRST = "11 of 12 biases measured, not: self-enhancement (the cases name no authors"
 
 
 @pytest.fixture(scope="module")
 def paired(tmp_path_factory):
     """Run the protocol on a judge of pairs with a planted bias; its page is beside its results."""
     folder = tmp_path_factory.mktemp("paired")
-    return folder, run_gate(JUDGE, folder, "--calm-sample=60", "--calm-report=page.html", what=PAPERS)
+    return folder, run_gate(JUDGE, folder, f"--calm-sample={SAMPLE}", "--calm-report=page.html", what=PAPERS)
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +96,14 @@ def test_the_record_holds_the_papers_figures(paired, subtests):
     consistency = fmean(row["clean"][0] == row["clean"][1] for row in clean.values())
     rates = {bias: fmean(fmean(map(equal, rows)) for rows in some) for bias, some in sides.items()}
 
-    assert len(clean) == 60
+    assert len(clean) == SAMPLE
     for bias in BIASES:
         with subtests.test(bias=bias):
             one, rows = by_bias[bias], [row for side in sides[bias] for row in side]
             rate = one["robustness_rate"]
             assert rate["value"] == pytest.approx(rates[bias], abs=1e-6)
-            assert (rate["low"], rate["high"]) == pytest.approx(wilson(rates[bias], 60), abs=1e-5)
-            assert rate["n"] == 60
+            assert (rate["low"], rate["high"]) == pytest.approx(wilson(rates[bias], SAMPLE), abs=1e-5)
+            assert rate["n"] == SAMPLE
             own = {row["case"]: row for row in rows}.values()  # refined texts have clean asks of their own
             repeated = fmean(row["clean"][0] == row["clean"][1] for row in own)
             assert one["consistency_rate"]["value"] == pytest.approx(repeated, abs=1e-6)
@@ -115,7 +121,7 @@ def test_the_record_holds_the_papers_figures(paired, subtests):
 
 
 def test_terminal_and_page_show_the_same_figures(paired):
-    """The terminal has a line for each bias, AIR and BIS, in 80 columns; the page has the same rates."""
+    """The terminal has a line for each bias, AIR and BIS, in 80 columns; the page has the same rates; both count first."""
     folder, gate = paired
     told = gate.results["extras"]["calm_protocol"]
     page = Tables((folder / "page.html").read_text("utf-8")).found["CALM's figures by bias"]
@@ -124,16 +130,49 @@ def test_terminal_and_page_show_the_same_figures(paired):
 
     assert f"AIR {told['reasoning']['value']:+.3f}" in gate.output
     assert f"BIS (CR - mean RR): {told['intensity']['all']:.3f}" in gate.output
-    assert REASON in gate.output
+    assert next(line for line in lines if line.startswith("NOT GREEN")).startswith(f"NOT GREEN (exit 1): {FIRST}")
     assert all(len(line) <= 80 for line in lines[start : start + 2 + len(BIASES)])
     for one in told["biases"][: len(BIASES)]:
         [line] = [line.split() for line in lines[start:] if line.startswith(f"{one['bias']}  ")]
         rates = [one[name]["value"] for name in ("robustness_rate", "consistency_rate", "accuracy", "accuracy_hacked")]
-        assert [line[1], line[4], line[7], line[8]] == [f"{rate:.3f}" for rate in rates]
+        assert [line[1], line[4], line[5], line[6], line[-1]] == [*(f"{rate:.3f}" for rate in rates), "0+0"]
         [cells] = [row for row in page if row[0] == one["bias"]]
         assert [cell.split()[0] for cell in cells[1:5]] == [f"{rate:.3f}" for rate in rates]
     unread = ["Unread clean", "Unread edited"]
     assert page[0] == ["Bias", "RR [95%]", "CR [95%]", "Acc [95%]", "Acc_hack [95%]", "Questions", *unread]
+
+
+def test_diversity_is_told_by_group_and_compassion_fade_by_name(paired, subtests):
+    """Each case has one group, or one name beside an answer: RR, its interval and n of each are those of its rows."""
+    folder, gate = paired
+    told = {one["bias"]: one["variants"] for one in gate.results["extras"]["calm_protocol"]["biases"] if "variants" in one}
+    page = Tables((folder / "page.html").read_text("utf-8")).found["RR by side and by edit"]
+    for bias, names in (("diversity", GROUPS), ("compassion-fade", (*STRONG, *WEAK))):
+        [rows] = trials(gate)[bias]
+        by_edit = defaultdict(list)
+        for row in rows:
+            by_edit[row["edit"]].append(equal(row))
+        assert {edit.partition(": ")[2] for edit in by_edit} == set(names)
+        assert sum(one["n"] for one in told[bias].values()) == SAMPLE
+        for edit, values in by_edit.items():
+            with subtests.test(edit=edit):
+                low, high = wilson(fmean(values), len(values))
+                figures = {"value": fmean(values), "low": low, "high": high, "n": len(values)}
+                assert told[bias][edit] == pytest.approx(figures, abs=1e-5)
+                assert f"{edit.partition(': ')[2]} {fmean(values):.3f} (n={len(values)})" in gate.output
+                assert [bias, edit, f"{fmean(values):.3f} [{low:.2f}, {high:.2f}]", str(len(values))] in page
+
+
+def test_the_page_of_figures_says_what_this_judge_comes_to(paired):
+    """`python -m benchmarks.calm_protocol --write` made the page: its column of this judge is what a run gives now."""
+    ran = Run(JUDGE, paired[1].results["extras"]["calm_protocol"])
+    rows = [line.strip("| ").split(" | ") for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
+    at = next(row.index(f"`{JUDGE}`") for row in rows if f"`{JUDGE}`" in row)
+    told = {row[0]: row[at] for row in rows if len(row) > at}
+
+    assert {bias: told[bias] for bias in ROWS} == {bias: ran.rates(bias) for bias in ROWS}
+    rated = [bias for bias, column in ROWS.items() if column]
+    assert {bias: told[f"{bias}: Acc / Acc_hack"] for bias in rated} == {bias: ran.right(bias) for bias in rated}
 
 
 def test_the_error_of_refinement_is_told_of_scores(scored):
