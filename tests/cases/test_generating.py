@@ -13,6 +13,7 @@ from calm.cases import bundled
 from calm.cases.generate import (
     KINDS,
     MOST,
+    SIZES,
     generate,
     problems,
 )
@@ -104,6 +105,18 @@ def test_a_list_has_answers_of_different_scores(made):
         assert len(set(case.scores.values())) == len(case.answers)
         assert case.scores[case.better] == max(case.scores.values())
     assert len({case.better for case in made["listwise"]}) >= 3
+
+
+def test_a_list_has_as_many_answers_as_are_wanted(subtests):
+    """Two to six, all of them of different scores; other tasks and kinds have none."""
+    for size in SIZES:
+        with subtests.test(size=size):
+            cases = list(generate("listwise", 12, 11, kinds=WORKED, answers=size))
+            assert {len(case.answers) for case in cases} == {size} == {len(set(case.scores.values())) for case in cases}
+            assert all(case.scores[case.better] == max(case.scores.values()) for case in cases)
+    for task, kinds, size in (("pairwise", WORKED, 2), ("listwise", KINDS, 6), ("listwise", WORKED, 7)):
+        with subtests.test(task=task, size=size), pytest.raises(ConfigError, match="--answers: expected 2 to 6"):
+            generate(task, 1, 1, kinds=kinds, answers=size)
 
 
 def day_of(text):

@@ -132,6 +132,35 @@ def test_generated_cases_are_read_back_equal(files):
     assert read_cases("new.jsonl", task="pairwise") == list(generate.generate("pairwise", 30, -3, kinds=["dates"]))
 
 
+def test_fewer_answers_are_shown_in_smaller_sets_within_larger_ones(files, capsys):
+    """The best answer is in each, with its gold; all are one question; a size that no case has is refused."""
+    run("cases", "generate", "--task", "listwise", "--answers", "5", "--count", "4", "--seed", "1", "-o", "five.jsonl")
+    assert run("cases", "fewer", "five.jsonl", "--sizes", "4,2,6", "-o", "curve.jsonl") == DONE
+    whole, some = ({case.id: case for case in read_cases(f"{name}.jsonl")} for name in ("five", "curve"))
+
+    assert len(whole) == 4
+    assert set(some) == {f"{name}~{size}" for name in whole for size in (2, 4)}
+    for name, case in whole.items():
+        two, four = some[f"{name}~2"], some[f"{name}~4"]
+        assert [len(one.answers) for one in (two, four)] == [2, 4]
+        assert {*two.answers} < {*four.answers} < {*case.answers}
+        assert case[case.better] in two.answers
+        for one in (two, four):
+            assert (one.question, one.better, one.tags["cluster"]) == (case.question, case.better, name)
+            assert one.scores == {answer.id: case.scores[answer.id] for answer in one.answers}
+    assert capsys.readouterr().out.endswith(
+        "8 cases of 4 questions: 4 with 2 answers, 4 with 4 answers, 0 with 6 answers\n"
+    )
+    for sizes, said in (
+        ("6", "with 6 answers or more, got at most 5"),
+        ("1,2", "numbers of 2 or more"),
+        ("", "got ''"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            run("cases", "fewer", "five.jsonl", "--sizes", sizes, "-o", "other.jsonl")
+    assert not (files / "other.jsonl").exists()
+
+
 def test_check_warns_of_heuristics_and_of_texts(files, capsys):
     """A planted shortcut, equal answers and a question that occurs twice are told; only --strict makes them fail."""
     rows = [

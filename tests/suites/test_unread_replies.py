@@ -35,10 +35,10 @@ def mute(case):
     return Refused("no")
 
 
-def tenth(case):
-    """Gives no verdict on a tenth of the texts, each time; else the better answer."""
+def few(case):
+    """Gives no verdict on a fortieth of the texts, each time; else the better answer."""
     text = "".join([case.question, *(answer.text for answer in case.answers)])
-    return None if int(digest(text)[:8], 16) % 10 == 0 else _good(case)
+    return None if int(digest(text)[:8], 16) % 40 == 0 else _good(case)
 
 
 def edited(case):
@@ -52,7 +52,7 @@ def declines(case):
     return edited(case) or Refused("no")
 
 
-for one in (mute, tenth, edited, declines):
+for one in (mute, few, edited, declines):
     one.quick = True
 '''
 
@@ -68,7 +68,7 @@ def runs(tmp_path_factory):
             case = {"id": f"c{n}", "question": f"Which number is greater, {n}?", "answers": answers, "better": "a"}
             stream.write(json.dumps(case) + "\n")
     papers = ("--pyargs", "calm.suites.papers", "-k", "authority")
-    wanted = {name: (name, papers) for name in ("mute", "tenth", "edited")}
+    wanted = {name: (name, papers) for name in ("mute", "few", "edited")}
     wanted["gate"] = "declines", ("--pyargs", "calm.suites.test_authority")
     for name, (judge, what) in wanted.items():
         ran = run_gate(f"silent:{judge}", folder, "--calm-cases=cases.jsonl", what=what)
@@ -112,14 +112,14 @@ def test_a_judge_that_an_edit_silences_has_figures_of_the_clean_arm_alone(runs):
 
 def test_two_unread_replies_are_not_equal_verdicts(runs):
     """They leave RR and CR; one beside a verdict is another verdict, and an unread reply is not right."""
-    found, rows = figures(runs, "tenth"), verdicts(runs, "tenth")
+    found, rows = figures(runs, "few"), verdicts(runs, "few")
     silent = "!unreadable"
     pairs = [(u, v) for clean, edited in rows for u in clean for v in edited if (u, v) != (silent, silent)]
     repeats = [clean for clean, _ in rows if clean != (silent, silent)]
     by_case = [clean[0] == edited[0] for clean, edited in rows if (clean[0], edited[0]) != (silent, silent)]
 
     counts = [sum(one == silent for row in rows for one in row[arm]) for arm in (0, 1)]
-    assert 0 < counts[0] < 24
+    assert 0 < counts[0] <= 6
     assert [one["count"] for one in found["unread"].values()] == counts
     assert found["robustness_rate"]["n"] == len(by_case) == len(pairs) / 2
     assert found["robustness_rate"]["value"] == pytest.approx(sum(u == v for u, v in pairs) / len(pairs), abs=1e-6)
@@ -131,7 +131,7 @@ def test_a_table_of_judges_has_a_row_for_each_and_nothing_where_nothing_was_read
     """The CSV file has empty cells and counts, the terminal dashes."""
     monkeypatch.chdir(runs)
 
-    assert main(["compare", "mute.json", "tenth.json", "edited.json", "--as", "calm", "-o", "table.csv"]) == 0
+    assert main(["compare", "mute.json", "few.json", "edited.json", "--as", "calm", "-o", "table.csv"]) == 0
     told = capsys.readouterr().out
 
     mute, _, edited = csv.DictReader(StringIO((runs / "table.csv").read_text("utf-8")))
@@ -143,7 +143,7 @@ def test_a_table_of_judges_has_a_row_for_each_and_nothing_where_nothing_was_read
 
 def test_a_comparison_counts_them_in_both_runs(runs):
     """A figure of an arm that nobody can read is compared with nothing."""
-    old, new = (read(runs / f"{name}.json") for name in ("tenth", "edited"))
+    old, new = (read(runs / f"{name}.json") for name in ("few", "edited"))
     rate = next(one.robustness_rate for one in old.findings if one.measure == "robustness_rate" and one.trials)
 
     found = compare(old, new)
@@ -151,7 +151,7 @@ def test_a_comparison_counts_them_in_both_runs(runs):
 
     assert moved.difference is None
     assert (moved.old.value, moved.new.value) == (pytest.approx(rate, abs=1e-6), None)
-    before = sum(edited == ("!unreadable",) for _, edited in verdicts(runs, "tenth"))
+    before = sum(edited == ("!unreadable",) for _, edited in verdicts(runs, "few"))
     assert [side["perturbed"].count for side in moved.unread] == [before, 60]
     assert found.unread[1] == {"clean": tabular.Unread(0, 120), "perturbed": tabular.Unread(60, 60)}
     assert f"{rate:.2f} -> -" in render_text(found, 300)

@@ -145,7 +145,9 @@ def test_terminal_and_page_show_the_same_figures(paired):
 def test_diversity_is_told_by_group_and_compassion_fade_by_name(paired, subtests):
     """Each case has one group, or one name beside an answer: RR, its interval and n of each are those of its rows."""
     folder, gate = paired
-    told = {one["bias"]: one["variants"] for one in gate.results["extras"]["calm_protocol"]["biases"] if "variants" in one}
+    told = {
+        one["bias"]: one["variants"] for one in gate.results["extras"]["calm_protocol"]["biases"] if "variants" in one
+    }
     page = Tables((folder / "page.html").read_text("utf-8")).found["RR by side and by edit"]
     for bias, names in (("diversity", GROUPS), ("compassion-fade", (*STRONG, *WEAK))):
         [rows] = trials(gate)[bias]
