@@ -35,8 +35,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fewer = add_command(
         verbs,
         "fewer",
-        "Show fewer of the answers of each case: a case for each size, smaller sets within larger ones. The best answer "
-        "is in all of them. So one can see what the number of answers does to a judge that ranks them.",
+        "Show fewer of the answers of each case: a case for each size, smaller sets within larger ones. The best "
+        "answer is in all of them. This shows what the number of answers does to a judge that ranks them.",
         "calm cases fewer six.jsonl --sizes 2,3,4,5,6 -o curve.jsonl",
     )
     fewer.add_argument("file", metavar="FILE", help="cases as JSON Lines")
@@ -315,7 +315,7 @@ def _fewer(options: argparse.Namespace) -> int:
 
     source, out = Path(options.file), Path(options.out)
     said = [part.strip() for part in options.sizes.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 1 for part in said):
+    if not all(part.isascii() and part.isdigit() and len(part) < 4 and int(part) > 1 for part in said):
         raise ConfigError(f"--sizes: expected numbers of 2 or more, such as 2,3,4, got {options.sizes!r}")
     sizes = sorted({int(part) for part in said})
     if _taken(out, options.force, source):

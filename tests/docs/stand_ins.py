@@ -383,7 +383,7 @@ OF_PAGE: dict[str, dict[str, Callable[[Path], None]]] = {
         "pairs.jsonl": lines(cases_of(FEW, pairwise=True)),
     },
     "mitigations.md": {"answers.jsonl": lambda path: authored(path, ("gpt-4.1-mini", *KNOWN.values()))},
-    "calm-protocol.md": dict.fromkeys(("a.json", "b.json", "c.json"), protocol),
+    "calm-protocol.md": {**dict.fromkeys(("a.json", "b.json", "c.json"), protocol), "ranks.toml": judge("listwise")},
     "test-self-preference.md": {
         "cases.jsonl": cases("rubric"),
         "claude.toml": judge("rubric-all"),

@@ -96,7 +96,7 @@ def told(audit: Audit) -> list[str]:
 
 
 def measured(audit: Audit) -> str:
-    """Return how many of CALM's biases have a figure, and why others have none; nothing of a run without the figures."""
+    """Return how many of CALM's biases have a figure, and why others have none; nothing of any other run."""
     found = None
     with suppress(ConfigError):  # the figures themselves say what is damaged
         found = calm_protocol(audit)
@@ -142,7 +142,7 @@ def view_of(audit: Audit) -> ProtocolView | None:
         if one.unread
     )
     apart = tuple(
-        (one.bias, name, unbroken(share), str(share.n))
+        (one.bias, name, unbroken(share), _n(share))
         for one in found.biases
         for name, share in (*(one.sides.items()), *(one.variants.items()))
     )

@@ -96,7 +96,7 @@ class BiasFigures:
     accuracy_hacked: Share | None = None
     detection: float | None = None
     sides: Mapping[str, Share] = field(default_factory=dict)
-    variants: Mapping[str, Share] = field(default_factory=dict)
+    variants: Mapping[str, Share | None] = field(default_factory=dict)
     answers: Mapping[str, Chosen] = field(default_factory=dict)
     unread: Mapping[str, Unread] = field(default_factory=dict)
     reason: Reason = NONE
@@ -279,7 +279,7 @@ def _figures(
         accuracy_hacked=_right(rows, "perturbed", scale),
         detection=noticed,
         sides=known if len(known) > 1 else {},
-        variants={edit: rate for edit, rate in apart.items() if rate is not None} if len(edits) > 1 else {},
+        variants=apart if len(edits) > 1 else {},
         answers=_by_answers(rows, scale),
         unread=unread(record for f in findings for record in f.trials),
         reason=NONE if whole and known else gone,

@@ -81,9 +81,8 @@ def test_the_first_line_counts_what_was_measured_of_twelve(subtests):
     own = {"judges": [{"judge": "model-swayed", "published": {"own": 0.5, "received": 0.25}}], "kind": "score"}
     runs = {
         "3 of 12 biases measured, not: 9 that this run does not ask about": SWAYED,
-        "3 of 12 biases measured, not: self-enhancement (pairwise verdicts have none); 8 that this run does not ask about": (
-            replace(SWAYED, findings=(*SWAYED.findings, untested))
-        ),
+        "3 of 12 biases measured, not: self-enhancement (pairwise verdicts have none); 8 that this run does not ask "
+        "about": replace(SWAYED, findings=(*SWAYED.findings, untested)),
         "4 of 12 biases measured, not: 8 that this run does not ask about": (
             replace(SWAYED, findings=(*SWAYED.findings, untested), extras={"self_preference": own})
         ),
@@ -100,7 +99,7 @@ UNREAD = "!unreadable"
 
 @pytest.mark.parametrize("arm", ["clean", "perturbed"])
 def test_above_a_twentieth_of_unread_replies_there_is_no_figure_of_an_arm(arm, subtests):
-    """One of 20 replies is no verdict, then two: RR goes, and what rests on that arm, with the reason; the rest stays."""
+    """One of 20 replies is no verdict, then two: RR goes, and what rests on that arm, with the reason."""
     for gone in (1, 2):
         rows = [(("good", "good"), ("good",))] * (20 - gone)
         lost = ((UNREAD, UNREAD), ("good",)) if arm == "clean" else (("good", "good"), (UNREAD,))

@@ -121,7 +121,7 @@ def test_the_record_holds_the_papers_figures(paired, subtests):
 
 
 def test_terminal_and_page_show_the_same_figures(paired):
-    """The terminal has a line for each bias, AIR and BIS, in 80 columns; the page has the same rates; both count first."""
+    """The terminal has a count, a line for each bias, AIR and BIS, in 80 columns; the page has the same rates."""
     folder, gate = paired
     told = gate.results["extras"]["calm_protocol"]
     page = Tables((folder / "page.html").read_text("utf-8")).found["CALM's figures by bias"]
