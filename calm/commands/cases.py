@@ -28,7 +28,7 @@ MOST_NAMED = 5
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `cases` with `import`, `generate`, `fewer` and `check`."""
-    cases = add_command(commands, "cases", "Import cases, generate cases, show fewer of their answers, or check cases.")
+    cases = add_command(commands, "cases", "Import, generate, cut down or check cases.")
     verbs = cases.add_subparsers(required=True, metavar="import|generate|fewer|check")
     _register_import(verbs)
     _register_generate(verbs)

@@ -37,7 +37,7 @@ CORE: Final[Mapping[str, tuple[str, str]]] = {
     "compare": ("show what changed between the results of two runs", "calm.commands.records:register"),
     "accept": ("write a baseline from the results of a run", "calm.commands.records:register"),
     "perturb": ("show what a perturbation changes, or list all perturbations", "calm.commands.perturb:register"),
-    "cases": ("import cases, generate cases, or check cases", "calm.commands.cases:register"),
+    "cases": ("import, generate, cut down or check cases", "calm.commands.cases:register"),
     "cache": ("show, prune, export or copy a cache of replies", "calm.commands.cache:register"),
 }
 """The commands of the core in the order in which a person needs them; plug-ins give the others in the same form."""

@@ -18,7 +18,7 @@ from calm.plugins.shell.command import SHELLS, words_of
 
 LINES = {
     "calm au": {"audit"},
-    "calm cases ": {"import", "generate", "check"},
+    "calm cases ": {"import", "generate", "fewer", "check"},
     "calm audit --sa": {"--sample", "--sarif"},
     "calm lint --task pa": {"pairwise"},
     "calm audit --cache of": {"off"},
