@@ -21,7 +21,6 @@ from calm.core.files import json_of, read_bytes
 from calm.core.names import one_name
 from calm.core.order import ITEM
 from calm.core.verdict import FAMILY, Task
-from calm.experiment.pairs import CLUSTER
 
 Part: TypeAlias = Literal["turns", "context", "steps"]
 """A part of a case, by its key in a file: a conversation, passages, or the runs of agents."""
@@ -138,6 +137,8 @@ def with_fewer(case: Case, sizes: Iterable[int]) -> list[Case]:
     The best answer is in all of them; the case decides by its id which others. Ids end with the size. All have the tag
     `cluster`, as they are about one question.
     """
+    from calm.experiment.pairs import CLUSTER
+
     ids = sorted((a.id for a in case.answers), key=lambda one: (one != case.better, digest("fewer", case.id, one)))
     tags = {**case.tags, CLUSTER: case.tags.get(CLUSTER, case.id)}
     return [
