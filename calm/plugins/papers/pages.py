@@ -186,7 +186,7 @@ def _apart(found: CalmProtocol) -> list[str]:
     if curve := _curve(found):
         shares["position, RR of the choice by number of answers"] = [(n, one.robustness_rate) for n, one in curve]
     return [
-        f"{name}: {', '.join(f'{part} {decimal(one and one.value)} (n={_n(one)})' for part, one in parts)}"
+        f"{name}: {', '.join(f'{part} {decimal(one.value if one else None)} (n={_n(one)})' for part, one in parts)}"
         for name, parts in shares.items()
     ]
 
