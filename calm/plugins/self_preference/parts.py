@@ -18,7 +18,7 @@ import statistics
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations, compress
+from itertools import combinations
 from math import fsum, sqrt
 from operator import eq
 from random import Random
@@ -35,7 +35,7 @@ from calm.errors import EstimateError
 from calm.experiment.crossing import AS_EVER, Wording
 from calm.models.wire import Json
 from calm.plugins.self_preference import opportunity
-from calm.plugins.self_preference.contrasts import DRAWS, Bools, Floats, mean_known
+from calm.plugins.self_preference.contrasts import DRAWS, Floats, mean_known
 from calm.plugins.self_preference.opportunity import (
     NONE,
     OTHER,
@@ -305,11 +305,11 @@ def opportunity_parts(
     is neither the judge's nor the other author's, each on the pairs that it judged. There are no parts where no judge
     has such pairs.
 
-    `votes` is the rule that the user chose: with `each` all counts are of votes, and the rows name the rule.
+    `votes` is the rule that the user chose, which the rows name. With `each` the counts and what comes from them are of
+    votes; `parity`, which needs no label, is always of pairs.
     """
     rule: dict[str, Json] = {"votes": votes} if votes else {}
-    if votes == "each":
-        faced = {judge: by_vote(pairs) for judge, pairs in faced.items()}
+    labelled = by_vote if votes == "each" else list
     counts: list[dict[str, Json]] = []
     figures: list[dict[str, Json]] = []
     missing: list[str] = []
@@ -320,14 +320,13 @@ def opportunity_parts(
             if not seen:
                 continue
             rng.setstate(state)  # the same for every judge, in any order
-            gold, said = _outcomes(seen, judge, by)
-            found = opportunity.confusion(gold, said)
+            voted = labelled(seen)
+            found = opportunity.confusion(*_outcomes(voted, judge, by))
             about: dict[str, Json] = {"judge": judge, "by": by, **rule}
-            counts.append({**about, **_counts(pairs, seen, found)})
-            items = [pair.item for pair in seen]
-            row, reasons = _figures(gold, said, items, rng, level=level, draws=draws)
+            counts.append({**about, **_counts(labelled(pairs), voted, found)})
+            row, reasons = _figures(voted, seen, judge, by, rng, level=level, draws=draws)
             figures += [{**about, "who": "judge", "judges": 1, **row}]
-            if (outside := _outside(seen, judge, families, by)) is not None:
+            if (outside := _outside(seen, judge, families, by, labelled)) is not None:
                 figures += [{**about, "who": "outsiders", **outside}]
             missing += [f"{judge}: {name}: {reason}" for name, reason in reasons.items()]
     if not counts:
@@ -361,10 +360,19 @@ def _counts(pairs: Sequence[AuthorPair], seen: Sequence[AuthorPair], found: oppo
 
 
 def _figures(
-    gold: Outcomes, said: Outcomes, items: Sequence[str], rng: Random, *, level: float, draws: int
+    voted: Sequence[AuthorPair],
+    pairs: Sequence[AuthorPair],
+    judge: str,
+    by: str,
+    rng: Random,
+    *,
+    level: float,
+    draws: int,
 ) -> tuple[dict[str, Json], dict[str, str]]:
+    gold, said = _outcomes(voted, judge, by)
     counts = opportunity.confusion(gold, said)
     n_self, n_other = _classes(counts)
+    items = [pair.item for pair in voted]
     several = len(set(items)) < len(items)
     reasons: dict[str, str] = {}
 
@@ -378,8 +386,8 @@ def _figures(
             return None if value is None else {"value": value, "low": None, "high": None}
         return {"value": found.value, "low": found.low, "high": found.high}
 
-    def parity(name: str, chosen: Bools) -> Json:
-        among, there = said[chosen], list(compress(items, chosen.tolist()))
+    def parity(name: str, some: Sequence[AuthorPair]) -> Json:
+        among, there = _outcomes(some, judge, by)[1], [pair.item for pair in some]
         picked = int((among == SELF).sum()), int((among == OTHER).sum())
         return told(
             name,
@@ -398,9 +406,9 @@ def _figures(
         "recall_other": counts.other_as_other / n_other if n_other else None,
         "n_other": n_other,
         "gap": gap,
-        "parity": parity("parity", said != NONE),
-        "n_parity": int((said != NONE).sum()),
-        "parity_labelled": parity("parity_labelled", (said != NONE) & (gold != NONE)) if counts.n else None,
+        "parity": parity("parity", pairs),
+        "n_parity": int((_outcomes(pairs, judge, by)[1] != NONE).sum()),
+        "parity_labelled": parity("parity_labelled", [pair for pair in voted if pair.gold]) if counts.n else None,
         "n_parity_labelled": counts.n,
         "interval": "items resampled" if several else "Newcombe, Wilson",
     }, reasons
@@ -410,7 +418,13 @@ def _classes(counts: opportunity.Confusion) -> tuple[int, int]:
     return counts.self_as_self + counts.self_as_other, counts.other_as_other + counts.other_as_self
 
 
-def _outside(seen: Sequence[AuthorPair], judge: str, families: Mapping[str, str], by: str) -> dict[str, Json] | None:
+def _outside(
+    seen: Sequence[AuthorPair],
+    judge: str,
+    families: Mapping[str, str],
+    by: str,
+    labelled: Callable[[Sequence[AuthorPair]], list[AuthorPair]],
+) -> dict[str, Json] | None:
     own = families[judge]
     names = "recall_self", "recall_other", "gap", "parity", "parity_labelled"
     values: dict[str, list[float]] = {name: [] for name in names}
@@ -418,7 +432,7 @@ def _outside(seen: Sequence[AuthorPair], judge: str, families: Mapping[str, str]
     for name in dict.fromkeys(name for pair in seen for name in pair.said if families[name] != own):
         theirs = [p for p in _judged(seen, name, by) if families[p.other] not in (own, families[name])]
         used += bool(theirs)
-        gold, said = _outcomes(theirs, name, by)
+        gold, said = _outcomes(labelled(theirs), name, by)
         found = opportunity.confusion(gold, said)
         n_self, n_other = _classes(found)
         if n_self and n_other:
@@ -426,7 +440,7 @@ def _outside(seen: Sequence[AuthorPair], judge: str, families: Mapping[str, str]
             values["recall_self"].append(recalls[0])
             values["recall_other"].append(recalls[1])
             values["gap"].append(recalls[0] - recalls[1])
-        for figure, among in (("parity", said), ("parity_labelled", said[gold != NONE])):
+        for figure, among in (("parity", _outcomes(theirs, name, by)[1]), ("parity_labelled", said[gold != NONE])):
             if (among != NONE).any():
                 picked = int((among == SELF).sum()), int((among == OTHER).sum())
                 values[figure].append(opportunity.demographic_parity(*picked).value)
