@@ -96,7 +96,7 @@ PREFIXES: Mapping[str, str] = {
 """
 The beginning of a model's name, and its family; the longest one counts.
 
-A model that others fine-tuned is of the family of its weights (`docs/decisions/0060-families-of-fine-tunes.md`).
+A model that others fine-tuned is of the family of its weights (`docs/explanation/self-preference.md`).
 """
 
 TAUGHT: Final[Mapping[str, str]] = {
@@ -157,7 +157,8 @@ class Leak:
         if self.relation is Relation.UNKNOWN:
             return f"{self.role}: it is not known whether {judge} is related to {self.model}; name the families"
         if self.relation is Relation.DERIVED:
-            return f"{self.role}: of {self.model} and {judge} one learnt from the other's line; they may share a taste"
+            why = "one was tuned on outputs of the other's family, so they may share a taste"
+            return f"{self.role}: {self.model} and {judge}: {why}"
         return f"{self.role}: made by {self.model}, {self.relation} as {judge}; its taste may leak into the data"
 
 
