@@ -81,14 +81,14 @@ def answers(place: int) -> list[dict[str, object]]:
 
 
 def case(place: int) -> dict[str, object]:
-    """Return a question with the answers of all authors, three people's order of them, and the truth of its criteria."""
+    """Return a question with the answers of all authors, people's orders of them, and the truth of its criteria."""
     given = answers(place)
     criteria = [
         {"id": name, "text": f"Says {name}" + ", and why" * bit} for bit, name in enumerate(("one", "two", "three"))
     ]
     met = {str(a["id"]): {str(c["id"]): str(c["id"]) in str(a["text"]).split() for c in criteria} for a in given}
-    ids = [a["id"] for a in given]
-    labels = {who: [*ids[turn:], *ids[:turn]] for turn, who in enumerate(("ann", "ben", "eva"), place % 2)}
+    best = sorted((str(a["id"]) for a in given), key=lambda name: -sum(met[name].values()))
+    labels = {"ann": best, "ben": best, "eva": best[::-1]}
     about = {"id": f"q{place:02}", "question": f"Question {place}?", "answers": given, "labels": labels}
     return {**about, "criteria": criteria, "met": met}
 
