@@ -206,16 +206,8 @@ def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
     """Return whether runs of agents are meant: by `--format agent`, or by what the file holds where no option says."""
     from calm.cases.logs import holds_runs
 
-    about = [
-        options.kind,
-        options.metric,
-        options.gold,
-        options.better,
-        options.votes,
-        options.verdicts,
-        options.subset,
-    ]
-    about += options.map
+    names = ("kind", "metric", "gold", "better", "votes", "verdicts", "subset", "map")
+    about = [getattr(options, name) for name in names]
     if options.format == "agent":
         if any(about):
             raise ConfigError("--format agent: expected beside it --value and --scale alone, got other options")
