@@ -55,6 +55,7 @@ _PANELS: Final = "plugins/mitigate/test_panels.py::"
 _PROMPTS: Final = "plugins/mitigate/test_prompts.py::"
 _RUBRIC: Final = "plugins/self_preference/test_rubric.py::"
 _COMMANDS: Final = "plugins/self_preference/test_harmful_self_preference.py::"
+_VOTES: Final = "plugins/self_preference/test_imported_votes.py::test_votes_make_a_majority_a_plurality_or_each_a_label"
 _UDA: Final = "papers/test_uda.py::"
 
 METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
@@ -147,11 +148,15 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
                 "opportunity:equal_opportunity",
                 "papers/test_self_preference_opportunity.py::test_the_gap_is_the_printed_one",
             ),
+            _own("the gap by the majority of the votes on a pair", "report:of_pairs", _VOTES),
+            _own("the gap by their plurality", "record:recounted", _VOTES, "plurality", "--votes plurality"),
+            _own("the gap by each vote", "pairs:by_vote", _VOTES, "each", "--votes each"),
             _own(
-                "demographic parity",
+                "demographic parity over all pairs (`parity`)",
                 "opportunity:demographic_parity",
                 "plugins/self_preference/test_opportunity.py::test_demographic_parity_is_twice_the_rate_less_one",
             ),
+            _own("demographic parity over labelled pairs (`parity_labelled`)", "parts:opportunity_parts", _VOTES),
             _own(
                 "gap and parity of questions with several pairs",
                 "opportunity:opportunity_bootstrap",

@@ -136,11 +136,11 @@ def equal_opportunity() -> Iterator[Line]:
         counts.self_as_self + counts.other_as_self, counts.self_as_other + counts.other_as_other
     )
     yield Line(
-        "GPT-4, demographic parity",
+        "GPT-4, demographic parity over the pairs that people decided (`parity_labelled`)",
         published.by("opportunity_table2_demographic_parity.csv", "judge")["GPT-4"]["dp_bias"],
         f"{parity.value:.3f}",
         f"{SELF}opportunity:demographic_parity",
-        "not from these counts: pairs that people tied are probably in the printed one",
+        "the printed one is not from these counts: pairs that people tied are probably in it, as in `parity`",
         raw=False,
     )
     yield Line("seven other judges, demographic parity", "7", "-", remark="no counts are given")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from json import JSONDecodeError
 from typing import IO, NoReturn
 
@@ -31,7 +30,7 @@ from calm.cases.rows import (
     turns_of,
 )
 from calm.cases.shapes import TASKS_OF_ONE
-from calm.core.annotations import gold_of, most_frequent
+from calm.core.annotations import gold_of
 from calm.core.case import CARRIES, LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
 from calm.core.files import MOST_BYTES, json_fault, json_of, megabytes, quote
@@ -270,9 +269,7 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
     if carries is not None and passages and carries not in passages:
         wanted = "expected the id of the passage of this case that carries the answer"
         fault(joined("tags", CARRIES), f"{wanted}, got {described(carries)}{nearest(carries, passages)}")
-    together = gold_of(people.values())
-    if ids is not None and len(ids) == 2:
-        together = replace(together, better=most_frequent(b for p in people.values() if (b := p.preferred(*ids))))
+    together = gold_of(people.values(), ids or ())
     return Case(
         id=identity,
         question=question or "",

@@ -46,6 +46,19 @@ def add_cache(parser: ArgumentParser, what: str = "where replies are kept") -> N
     )
 
 
+def add_votes(parser: ArgumentParser) -> None:
+    """Add the option that says what the gold of several votes, or labels, is."""
+    from calm.core.annotations import VOTES
+
+    parser.add_argument(
+        "--votes",
+        choices=VOTES,
+        metavar="RULE",
+        help="what several votes on a pair, or labels of a case, make: majority (gold is what more than half say; "
+        "default), plurality (what more say than anything else), or each (every one is a label by itself)",
+    )
+
+
 def cache_of(options: Namespace) -> Path | RecordAddress:
     """
     Return the cache that the options of a command name, or the environment.

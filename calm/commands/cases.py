@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
+from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, add_votes, logs
 from calm.core.files import join, quote
 from calm.core.plugins import Given, given
 from calm.core.verdict import Task
@@ -89,6 +89,7 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         "of a verdict means; none: no verdict (repeatable)",
     )
     brought.add_argument("--better", metavar="ANSWER", help="this answer is the better one in every record")
+    add_votes(brought)
     brought.add_argument(
         "--verdicts",
         metavar="SET",
@@ -150,6 +151,8 @@ def _import(options: argparse.Namespace) -> int:
     source = sources[0]
     if len(sources) > 1:
         raise ConfigError(f"expected one table to import, got {len(sources)}; import each by itself")
+    if options.votes and bool(options.verdicts):
+        raise ConfigError("--votes and --verdicts: expected one of them, got both; leave one out")
     if options.subset and not options.verdicts:
         raise ConfigError("--subset: expected --verdicts SET beside it, got none; add it or leave --subset out")
     bare = _published(options.verdicts) if options.verdicts else []
@@ -157,17 +160,15 @@ def _import(options: argparse.Namespace) -> int:
     if _taken(out, options.force, source):
         return CONFIGURATION
     try:
-        found = import_cases(source, form=options.format, columns=columns)
+        found = import_cases(source, form=options.format, columns=columns, votes=options.votes)
     except ConfigError as error:
         command = _proposed(options, source)
         raise (ConfigError(command) if command else error) from error
     if bare:
         found = with_texts(bare, found, by_place=options.format == "llmbar", subset=options.subset)
     _write(out, found.cases, options.force)
-    gold = sum(
-        1 for c in found.cases if c.better or c.scores or c.met or c.label or any(one.check for one in c.criteria)
-    )
-    _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
+    gold = f"{sum(map(_has_gold, found.cases))} with {'labels' if options.votes == 'each' else 'gold'}"
+    _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold}")
     for note in found.notes:
         _say(f"note: {note}")
     if any(case.scores for case in found.cases):
@@ -199,18 +200,19 @@ def _proposed(options: argparse.Namespace, source: Path) -> list[str]:
 
 
 def _has_gold(case: Case) -> bool:
-    return bool(case.better or case.scores or case.met or case.label or any(one.check for one in case.criteria))
+    known = case.better or case.scores or case.met or case.label or case.annotations
+    return bool(known or any(one.check for one in case.criteria))
 
 
 def _is_log(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
     """Return whether a log is meant: by an option about logs, or by what the file holds."""
     from calm.cases.logs import is_log
 
-    tabular = options.format or options.better or options.verdicts or options.subset
+    tabular = options.format or options.better or options.votes or options.verdicts or options.subset
     if tabular and logs.asked_for(options):
         raise ConfigError(
-            "--from, --metric, --gold, --scale are about a log, and --format, --better, --verdicts about a table: "
-            "expected one kind, got both"
+            "--from, --metric, --gold, --scale are about a log, and --format, --better, --votes, --verdicts about a "
+            "table: expected one kind, got both"
         )
     return logs.asked_for(options) or (not tabular and is_log(sources[0]))
 
@@ -219,7 +221,8 @@ def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
     """Return whether runs of agents are meant: by `--format agent`, or by what the file holds where no option says."""
     from calm.cases.logs import holds_runs
 
-    about = [options.kind, options.metric, options.gold, options.better, options.verdicts, options.subset, *options.map]
+    names = ("kind", "metric", "gold", "better", "votes", "verdicts", "subset", "map")
+    about = [getattr(options, name) for name in names]
     if options.format == "agent":
         if any(about):
             raise ConfigError("--format agent: expected beside it --value and --scale alone, got other options")
@@ -228,7 +231,7 @@ def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
 
 
 def _import_by(form: Given, options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:
-    about = (options.map, options.value, options.better, options.verdicts, options.subset)
+    about = (options.map, options.value, options.better, options.votes, options.verdicts, options.subset)
     if any(about) or logs.asked_for(options):
         raise ConfigError(f"--format {form.name}: a format of the plug-in {form.plugin} takes no option about a table")
     if logs.taken([out], options.force, sources):

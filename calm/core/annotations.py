@@ -6,9 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import Self
+from typing import Final, Literal, Self, TypeAlias, get_args
 
 from calm.core.verdict import Scale
+
+Votes: TypeAlias = Literal["majority", "plurality", "each"]
+"""
+How several labels of one thing make its gold: more than half of them say so; more of them than say anything else; or
+each is a gold label by itself. Where one is needed, `each` is the majority.
+"""
+VOTES: Final[tuple[Votes, ...]] = get_args(Votes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +83,12 @@ class Annotation:
         return bool(self.better is not None or self.scores or self.met or self.order or self.label is not None)
 
 
-def gold_of(annotations: Iterable[Annotation]) -> Annotation:
+def gold_of(annotations: Iterable[Annotation], answers: Collection[str] = (), votes: Votes = "majority") -> Annotation:
     """
-    Return the gold label that people make together: the choice of most, the mean score, the truth that most see.
+    Return the gold label that people make together: the choice or class that `votes` says, the truth that most see, and
+    the mean score. There may be no such choice or truth. An order has no sum.
 
-    Where no choice (or no truth) has more voices than each other one, there is none. An order has no sum.
+    `answers` are the ids of the case's answers: between two, a person may also choose by scores or an order.
     """
     given = list(annotations)
     scores: dict[str, list[float]] = {}
@@ -92,15 +100,22 @@ def gold_of(annotations: Iterable[Annotation]) -> Annotation:
             for criterion, true in said.items():
                 truths.setdefault((answer, criterion), []).append(true)
     met: dict[str, dict[str, bool]] = {}
-    for (answer, criterion), votes in truths.items():
-        if 2 * sum(votes) != len(votes):
-            met.setdefault(answer, {})[criterion] = 2 * sum(votes) > len(votes)
+    for (answer, criterion), seen in truths.items():
+        if 2 * sum(seen) != len(seen):
+            met.setdefault(answer, {})[criterion] = 2 * sum(seen) > len(seen)
     return Annotation(
-        most_frequent(one.better for one in given if one.better is not None),
+        voted(choices_of(given, answers), votes),
         {answer: fsum(values) / len(values) for answer, values in scores.items()},
         met,
-        label=most_frequent(one.label for one in given if one.label is not None),
+        label=voted((one.label for one in given if one.label is not None), votes),
     )
+
+
+def choices_of(annotations: Iterable[Annotation], answers: Collection[str]) -> list[str]:
+    """Return the id of each answer that somebody called the better one, or "tie", once for each voice."""
+    two = tuple(answers) if len(answers) == 2 else None
+    found = (one.preferred(*two) if two else one.better for one in annotations)
+    return [choice for choice in found if choice is not None]
 
 
 def mean_places(orders: Iterable[tuple[tuple[str, ...], ...]]) -> dict[str, float]:
@@ -116,17 +131,18 @@ def mean_places(orders: Iterable[tuple[tuple[str, ...], ...]]) -> dict[str, floa
     return total
 
 
-def most_frequent(choices: Iterable[str]) -> str | None:
+def voted(choices: Iterable[str], votes: Votes = "majority") -> str | None:
     """
-    Return the choice that more voices have than any other; None where two share the first place, or there is none.
+    Return what more than half of some choices are, or with `plurality` what more of them are than anything else.
 
-    >>> most_frequent(["a", "b", "a"]), most_frequent(["a", "b"])
-    ('a', None)
+    None where there is no such thing.
+
+    >>> voted(["a", "a", "b", "tie"]), voted(["a", "a", "b", "tie"], "plurality"), voted(["a", "b"], "plurality")
+    (None, 'a', None)
     """
-    counts = Counter(choices).most_common(2)
-    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
-        return None
-    return counts[0][0]
+    counts = Counter(choices)
+    (first, most), (_, second) = [*counts.most_common(2), (None, 0), (None, 0)][:2]
+    return first if most > (second if votes == "plurality" else counts.total() - most) else None
 
 
 def restricted(annotations: Mapping[str, Annotation], answers: Collection[str]) -> dict[str, Annotation]:

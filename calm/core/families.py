@@ -28,31 +28,99 @@ from calm.core.names import (
 from calm.errors import ConfigError, EstimateError
 
 PREFIXES: Mapping[str, str] = {
+    "alpaca": "llama",
+    "baize": "llama",
+    "bard": "gemini",
+    "chat-bison": "gemini",
+    "chatglm": "glm",
     "chatgpt": "gpt",
     "claude": "claude",
+    "code-llama": "llama",
+    "codellama": "llama",
     "command": "command",
+    "davinci": "gpt",
     "deepseek": "deepseek",
+    "dolly": "eleuther",
     "doubao": "doubao",
+    "falcon": "falcon",
+    "fastchat-t5": "t5",
+    "flan-t5": "t5",
     "gemini": "gemini",
     "gemma": "gemma",
     "glm": "glm",
     "gpt": "gpt",
+    "gpt-j": "eleuther",
+    "gpt-neo": "eleuther",
+    "gpt-neox": "eleuther",
+    "gpt4-x": "llama",
+    "gpt4all": "llama",
+    "gpt4all-j": "eleuther",
     "grok": "grok",
+    "guanaco": "llama",
+    "koala": "llama",
     "llama": "llama",
     "meta-llama": "llama",
     "ministral": "mistral",
     "mistral": "mistral",
     "mixtral": "mistral",
+    "mpt": "mpt",
+    "nous-hermes": "llama",
+    "nous-hermes-2-mixtral": "mistral",
     "nova": "nova",
     "o1": "gpt",
     "o3": "gpt",
     "o4": "gpt",
+    "oasst": "eleuther",
+    "oasst-rlhf-2-llama": "llama",
+    "oasst-sft-6-llama": "llama",
+    "oasst-sft-7-llama": "llama",
+    "palm": "gemini",
     "phi": "phi",
+    "pythia": "eleuther",
     "qwen": "qwen",
     "qwq": "qwen",
+    "rwkv": "rwkv",
     "sonar": "sonar",
+    "stablelm": "stablelm",
+    "starling": "mistral",
+    "t5": "t5",
+    "text-davinci": "gpt",
+    "text_davinci": "gpt",
+    "tulu": "llama",
+    "vicuna": "llama",
+    "wizardlm": "llama",
+    "wizardlm-2-7b": "mistral",
+    "wizardlm-2-8x22b": "mistral",
+    "zephyr": "mistral",
 }
-"""The beginning of a model's name, and its family."""
+"""
+The beginning of a model's name, and its family; the longest one counts.
+
+A model that others fine-tuned is of the family of its weights (`docs/explanation/self-preference.md`).
+"""
+
+TAUGHT: Final[Mapping[str, str]] = {
+    "alpaca": "gpt",
+    "baize": "gpt",
+    "dolly-v1": "gpt",
+    "falcon-40b-instruct": "gpt",
+    "falcon-7b-instruct": "gpt",
+    "fastchat-t5": "gpt",
+    "gpt4-x": "gpt",
+    "gpt4all": "gpt",
+    "koala": "gpt",
+    "mpt-30b-chat": "gpt",
+    "mpt-7b-chat": "gpt",
+    "nous-hermes": "gpt",
+    "rwkv-4-raven": "gpt",
+    "stablelm-tuned": "gpt",
+    "starling": "gpt",
+    "tulu": "gpt",
+    "vicuna": "gpt",
+    "wizardlm": "gpt",
+    "zephyr": "gpt",
+}
+"""The beginning of the name of a model that was tuned on another family's outputs, and that family."""
 
 UNKNOWN: Final = "unknown"
 """The family of an author whose family is unknown: related to no author for sure, and perhaps to any."""
@@ -65,7 +133,7 @@ class Relation(StrEnum):
 
     SAME_MODEL = "same model"
     DERIVED = "derived model"
-    """One was made from the other by fine-tuning or distillation, as the user says."""
+    """One was made from the other by fine-tuning or distillation, as the user or `TAUGHT` says."""
     SAME_FAMILY = "same family"
     UNRELATED = "unrelated"
     UNKNOWN = "unknown"
@@ -88,6 +156,9 @@ class Leak:
         judge = self.judge or "the judge"
         if self.relation is Relation.UNKNOWN:
             return f"{self.role}: it is not known whether {judge} is related to {self.model}; name the families"
+        if self.relation is Relation.DERIVED:
+            why = "one was tuned on outputs of the other's family, so they may share a taste"
+            return f"{self.role}: {self.model} and {judge}: {why}"
         return f"{self.role}: made by {self.model}, {self.relation} as {judge}; its taste may leak into the data"
 
 
@@ -103,9 +174,13 @@ def family_of(model: str, families: Mapping[str, str] | None = None) -> str | No
     stated = value_for(model, families or {})
     if stated is not None:
         return None if spelling(stated) == UNKNOWN else spelling(stated)
+    return _by_beginning(model, PREFIXES)
+
+
+def _by_beginning(model: str, known: Mapping[str, str]) -> str | None:
     name = plain(model)
-    starts = [p for p in PREFIXES if re.match(rf"{re.escape(p)}(?![a-z])", name)]
-    return PREFIXES[max(starts, key=len)] if starts else None
+    starts = [p for p in known if re.match(rf"{re.escape(p)}(?![a-z])", name)]
+    return known[max(starts, key=len)] if starts else None
 
 
 def families_of(
@@ -144,8 +219,8 @@ def relation(
 
     >>> relation("gpt-4o-2024-08-06", "openai/gpt-4o").value, relation("gpt-5", "gpt-4o").value
     ('same model', 'same family')
-    >>> relation("gpt-5", "house-model").value
-    'unknown'
+    >>> relation("gpt-5", "house-model").value, relation("gpt-5", "vicuna-13b").value
+    ('unknown', 'derived model')
     """
     if same_model(judge, model):
         return Relation.SAME_MODEL
@@ -154,9 +229,11 @@ def relation(
     if plain(judge) == plain(model):
         return Relation.SAME_FAMILY
     ours, theirs = family_of(judge, families), family_of(model, families)
-    if ours is None or theirs is None:
-        return Relation.UNKNOWN
-    return Relation.SAME_FAMILY if ours == theirs else Relation.UNRELATED
+    if ours == theirs and ours is not None:
+        return Relation.SAME_FAMILY
+    if any(family and family == _by_beginning(one, TAUGHT) for family, one in ((ours, model), (theirs, judge))):
+        return Relation.DERIVED
+    return Relation.UNKNOWN if None in (ours, theirs) else Relation.UNRELATED
 
 
 def leaks(

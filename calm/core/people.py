@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 
 from calm.core.agreement import CLOSE, LEAST_ALPHA, alignments, alpha_of, truth_of, units_of
-from calm.core.annotations import mean_places, most_frequent
+from calm.core.annotations import mean_places, voted
 from calm.core.measures import Measure
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
@@ -170,7 +170,7 @@ def _left_out(row: Trial, person: str, family: Family) -> Trial | None:
             choices = [
                 "tie" if isinstance(one, Tie) else one.answer for one in others if isinstance(one, Tie | Preferred)
             ]
-            choice = most_frequent(choices)
+            choice = voted(choices)
             return None if choice is None else replace(alone, better=choice)
         case "score":
             scores = [one.value for one in others if isinstance(one, Score)]
@@ -181,7 +181,7 @@ def _left_out(row: Trial, person: str, family: Family) -> Trial | None:
             met = {criterion: true for criterion, true in known.items() if said.get(criterion) is not None}
             return replace(alone, met=met) if met else None
         case "label":
-            name = most_frequent(one.value for one in others if isinstance(one, Label))
+            name = voted(one.value for one in others if isinstance(one, Label))
             return None if name is None else replace(alone, better=str(code(Label(name))))
         case _:
             orders = [one.order for one in others if isinstance(one, Ranking)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.checks import verify
 from calm.core.edits import Message
-from calm.core.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks
+from calm.core.families import ALL_OTHERS, UNKNOWN, Leak, Relation, families_of, family_of, leaks, relation
 from calm.core.files import json_of
 from calm.core.measures import LEAST, own_pull, self_preference_excess
 from calm.core.names import one_name, repeated, same_model, spelling, value_for
@@ -290,7 +290,12 @@ def arrange(
         if about is not None
         else tuple(replace(leak, judge=model) for model in models for leak in leaks(model, makers, related))
     )
-    return CrossDesign(tuple(members), tuple(chosen), found, leaking, left_out, len(items))
+    taught = tuple(
+        Leak("answers", ", ".join(kin), Relation.DERIVED, model)
+        for model in (models if about is None else (about,))
+        if (kin := [a for a in authors if relation(model, a, stated) is Relation.DERIVED])
+    )
+    return CrossDesign(tuple(members), tuple(chosen), found, (*leaking, *taught), left_out, len(items))
 
 
 def _of_known_families(

@@ -29,12 +29,13 @@ PARTS: Final[Mapping[str, Words]] = {
     "opportunity_counts": Words(
         "pairs of each judge's own answer and another one, by people's choice > the judge's choice",
         "own > other: people chose the judge's own answer, the judge the other one. undecided: the judge's orders "
-        "differ, or it says tie.",
+        "differ, or it says tie. votes: what people's votes on a pair make; where it is each, every vote is counted.",
     ),
     "opportunity": Words(
         "equal opportunity and demographic parity",
         "gap: recall of own answers less that of others' answers, over pairs that both decided. parity: own less other "
-        "choices, over all pairs that the judge decided, whatever people say. Each bound is one-sided at 5 %. "
+        "choices, over all pairs that the judge decided, whatever people say; parity, labelled: over those that people "
+        "decided, too. Each bound is one-sided at 5 %. "
         "outsiders: the mean of unrelated judges on the same pairs; a fair judge's gap is not 0, so compare with them.",
     ),
     "perplexity": Words(
@@ -113,7 +114,10 @@ COLUMNS: Final[Mapping[str, str]] = {
     "n_self": "n own",
     "recall_other": "recall of others",
     "n_other": "n others",
-    "n_parity": "n of parity",
+    "parity": "parity, all pairs",
+    "n_parity": "n all",
+    "parity_labelled": "parity, labelled",
+    "n_parity_labelled": "n labelled",
     "mra": "MRA",
     "mra_committee": "its MRA",
     "mipa": "MIPA",

@@ -161,6 +161,37 @@ def test_votes_on_a_pair_become_one_case_with_the_majority_as_gold(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("winners", "majority", "plurality"),
+    [
+        (["model_a", "model_a", "model_b", "tie"], None, "m1"),
+        (["model_a", "model_b"], None, None),
+        (["tie", "tie (bothbad)", "model_a"], "tie", "tie"),
+        (["model_b", "tie (inconsistent)"], "m2", "m2"),
+    ],
+)
+def test_votes_make_what_the_rule_says(tmp_path, winners, majority, plurality):
+    """A majority, a plurality, or a label for each vote, which a reader counts as the import does."""
+    path = wrote(tmp_path / "votes.json", [vote(winner) for winner in winners])
+
+    by = {rule: import_cases(path, form="mtbench", votes=rule).cases[0] for rule in ("majority", "plurality", "each")}
+
+    assert (by["majority"].better, by["plurality"].better, by["each"].better) == (majority, plurality, None)
+    assert by["each"].tags == by["majority"].tags
+    [again] = read_cases(wrote(tmp_path / "each.jsonl", line(by["each"])))
+    assert len(again.annotations) == sum(winner != "tie (inconsistent)" for winner in winners)
+    assert again.better == majority
+
+
+def test_more_votes_than_a_case_can_hold_are_refused(tmp_path):
+    """Nothing is imported; the message names the pair and the way out."""
+    path = wrote(tmp_path / "votes.json", [vote("model_a")] * 51)
+
+    with pytest.raises(ConfigError, match="at most 50 votes on a pair, got 51 on that of record 1; import with"):
+        import_cases(path, form="mtbench", votes="each")
+    assert import_cases(path, form="mtbench").cases[0].better == "m1"
+
+
+@pytest.mark.parametrize(
     ("winners", "better"),
     [
         (["tie"], "tie"),

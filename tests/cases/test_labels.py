@@ -32,9 +32,10 @@ def read(tmp_path, row, task=None):
         (["tie", "tie", "b"], "tie"),
         ({"ann": "a", "ben": "b"}, None),
         ([None, "b"], "b"),
+        (["a", "a", "b", "tie"], None),
     ],
 )
-def test_the_choice_of_most_people_is_the_gold_of_a_pair(tmp_path, labels, gold):
+def test_what_more_than_half_of_the_people_choose_is_the_gold_of_a_pair(tmp_path, labels, gold):
     (case,) = read(tmp_path, PAIR | {"labels": labels}, "pairwise")
 
     assert case.better == gold

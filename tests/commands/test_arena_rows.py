@@ -10,7 +10,7 @@ from calm.cases import read_cases
 from calm.commands.cli import main
 
 MODELS = ("gpt-9", "claude-9", "qwen-9", "llama-9")
-HOUSE = ("koala-13b", "dolly-v2", "oasst-pythia")
+HOUSE = ("house-13b", "acme-chat", "our-tune")
 """Authors whose family nobody knows."""
 WINNERS = ("model_a", "model_b", "tie", "tie (bothbad)")
 SWAPPED = {"model_a": "model_b", "model_b": "model_a"}

@@ -81,13 +81,16 @@ def answers(place: int) -> list[dict[str, object]]:
 
 
 def case(place: int) -> dict[str, object]:
-    """Return a question with the answers of all authors, and the truth of its criteria."""
+    """Return a question with the answers of all authors, people's orders of them, and the truth of its criteria."""
     given = answers(place)
     criteria = [
         {"id": name, "text": f"Says {name}" + ", and why" * bit} for bit, name in enumerate(("one", "two", "three"))
     ]
     met = {str(a["id"]): {str(c["id"]): str(c["id"]) in str(a["text"]).split() for c in criteria} for a in given}
-    return {"id": f"q{place:02}", "question": f"Question {place}?", "answers": given, "criteria": criteria, "met": met}
+    best = sorted((str(a["id"]) for a in given), key=lambda name: -sum(met[name].values()))
+    labels = {"ann": best, "ben": best, "eva": best[::-1]}
+    about = {"id": f"q{place:02}", "question": f"Question {place}?", "answers": given, "labels": labels}
+    return {**about, "criteria": criteria, "met": met}
 
 
 def write_inputs(folder: Path) -> None:

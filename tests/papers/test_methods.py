@@ -21,6 +21,8 @@ EVERY = [(paper, method) for paper, methods in METHODS for method in methods]
 UDA = ["--answers", "cases.jsonl", "--weights", "agreement", "--epochs", "2", "-o", "uda.safetensors"]
 RUNS = {
     "pairwise": small_runs.own("pairwise"),
+    "each": ["self-preference", "pairwise.json", "--votes", "each"],
+    "plurality": ["self-preference", "pairwise.json", "--votes", "plurality"],
     "probabilities": small_runs.own("sure"),
     "score": small_runs.own("score"),
     "rubric": small_runs.own("rubric"),
@@ -31,7 +33,7 @@ RUNS = {
     "uda": ["uda", "train", "pairwise.json", *UDA],
 }
 """The command of each run in this process."""
-NEEDS = {"uda": "pairwise", "compare": "protocol"}
+NEEDS = {"uda": "pairwise", "each": "pairwise", "plurality": "pairwise", "compare": "protocol"}
 """What is run before."""
 PROTOCOLS = {"protocol": "planted:noise=0.1", "protocol of scores": "planted:noise=0.1,task=score"}
 """The judges of the runs in a process of their own."""

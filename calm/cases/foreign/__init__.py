@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from calm.cases.foreign.columns import FIELDS, Columns, columns_from, import_table
 from calm.cases.foreign.formats import import_calm, import_ifeval, import_llmbar, import_mtbench
 from calm.cases.foreign.records import ImportResult, Kind, load
+from calm.core.annotations import Votes
 from calm.errors import ConfigError, nearest
 
 __all__ = ["FIELDS", "FORMATS", "Columns", "Format", "ImportResult", "columns_from", "import_cases"]
@@ -18,7 +19,9 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 _KNOWN: Final = {"calm": import_calm, "mtbench": import_mtbench, "llmbar": import_llmbar, "ifeval": import_ifeval}
 
 
-def import_cases(path: Path, *, form: Format | None = None, columns: Columns | None = None) -> ImportResult:
+def import_cases(
+    path: Path, *, form: Format | None = None, columns: Columns | None = None, votes: Votes | None = None
+) -> ImportResult:
     """
     Return the cases of a foreign file, all of them or none.
 
@@ -27,6 +30,7 @@ def import_cases(path: Path, *, form: Format | None = None, columns: Columns | N
         form: its format; None: a table, of the kind that its name ends in.
         columns: for a table, which column holds what; a column with the name of a field needs no entry. For votes in
             the format of MT-bench, the column of the id alone.
+        votes: what several records about the same answers make; None: the majority is the gold.
 
     Raises:
         ConfigError: a file that cannot be read, a map that does not fit it, or all its faulty records, each as
@@ -35,9 +39,12 @@ def import_cases(path: Path, *, form: Format | None = None, columns: Columns | N
     if form is not None and form not in FORMATS:
         raise ConfigError(f"expected a format, got format={form!r}{nearest(form, FORMATS)}")
     if form in _KNOWN:
+        if votes and form != "mtbench":
+            raise ConfigError(f"--votes: expected a table or --format mtbench, got --format {form}; leave it out")
         table = load(path, None if path.suffix.lower() == ".parquet" else "json")
-        if form == "mtbench" and columns is not None and columns == Columns({"id": columns.columns.get("id", "")}):
-            return import_mtbench(table, columns.columns["id"])
+        name = "" if columns is None else columns.columns.get("id", "")
+        if form == "mtbench" and columns in (None, Columns(), Columns({"id": name})):
+            return import_mtbench(table, name, votes or "majority")
         if columns not in (None, Columns()):
             raise ConfigError(
                 f"--map, --value, --better: expected them with a table, got --format {form} "
@@ -45,4 +52,4 @@ def import_cases(path: Path, *, form: Format | None = None, columns: Columns | N
             )
         return _KNOWN[form](table)
     kind: Kind | None = "json" if form in ("json", "jsonl") else form if form in ("csv", "tsv", "parquet") else None
-    return import_table(load(path, kind), columns or Columns())
+    return import_table(load(path, kind), columns or Columns(), votes or "majority")

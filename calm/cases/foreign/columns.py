@@ -33,6 +33,7 @@ from calm.cases.foreign.texts import (
     talk_of,
 )
 from calm.cases.rows import passages_in
+from calm.core.annotations import Votes
 from calm.core.case import ASSISTANT, TIE, USER, Case, Turn
 from calm.core.files import quote
 from calm.errors import ConfigError, closest, nearest
@@ -183,9 +184,9 @@ class _Shape:
         return list(self.letters) or [_ONLY]
 
 
-def import_table(table: Table, plan: Columns) -> ImportResult:
+def import_table(table: Table, plan: Columns, votes: Votes = "majority") -> ImportResult:
     """
-    Return a case for each record of a table.
+    Return a case for each record of a table; records with the same answers are votes on one (`Poll`).
 
     Raises:
         ConfigError: a map that does not fit the table, with its columns; or all faulty records, by record and column.
@@ -212,9 +213,9 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
     for column in dict.fromkeys(column for column, _ in faults.words):
         faults.add(0, column, _unexplained(column, shape, faults))
     faults.settle()
-    found, notes = _settled(cases, shape)
+    found, notes = _settled(cases, shape, votes)
     notes += [*_of_words(table.rows, shape), *_of_talks(talks, shape)]
-    bare = [record for record, case in found if not (case.better or case.scores or case.label)]
+    bare = [record for record, case in found if not (case.better or case.scores or case.label or case.annotations)]
     if bare and len(bare) < len(found):
         notes.append(f"{len(bare)} of {len(found)} cases have no gold: {listed(bare)}")
     elif bare:
@@ -283,18 +284,19 @@ def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
     return notes
 
 
-def _settled(cases: Sequence[tuple[int, Case]], shape: _Shape) -> tuple[list[tuple[int, Case]], list[str]]:
+def _settled(
+    cases: Sequence[tuple[int, Case]], shape: _Shape, votes: Votes
+) -> tuple[list[tuple[int, Case]], list[str]]:
     """Return the cases with ids of their own, records with the same answers as one, and notes about that."""
     own = list(zip((record for record, _ in cases), named([case for _, case in cases]), strict=True))
     if not shape.letters:
         return own, []
     found = polls(own)
-    if len(found) == len(own):
+    if len(found) == len(own) and votes != "each":
         return own, []
     noun = "pairs" if len(shape.letters) == 2 else "lists of answers"
     note = f"{len(own)} rows became {len(found)} {noun}: rows with the same answers are votes on one case"
-    kept = [(poll.record, replace(poll.settled, tags={"votes": str(poll), **poll.case.tags})) for poll in found]
-    return kept, [note]
+    return [(poll.record, poll.settled(votes)) for poll in found], [note] if len(found) < len(own) else []
 
 
 KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {

@@ -9,45 +9,53 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.cases.foreign.records import Faults, ImportResult, Row, Table, case_id, listed, named, shown
+from calm.cases.labels import MOST_PEOPLE
+from calm.core.annotations import Annotation, Votes, voted
 from calm.core.case import TIE, Case
 from calm.core.order import item_of
 from calm.core.ready_made import KINDS
-
-NONE: Final = "!none"
-"""How a vote that says nothing of the answers is counted; no answer has such an id."""
+from calm.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """The first case of those with the same answers, its record, and how often each answer (or "tie") was voted for."""
+    """The first case of those with the same answers, its record, and what each vote on them names: an id, or "tie"."""
 
     case: Case
     record: int
-    votes: Mapping[str, int]
+    votes: tuple[str, ...]
 
-    @property
-    def majority(self) -> str | None:
-        """What more than half of the votes name; None where there is no such thing, or the answers are the same."""
-        most = max(self.votes, key=lambda name: self.votes[name], default=NONE)
-        texts = {(answer.author, answer.text) for answer in self.case.answers}
-        settled = most != NONE and len(texts) > 1 and 2 * self.votes[most] > sum(self.votes.values())
-        return most if settled else None
+    def settled(self, votes: Votes) -> Case:
+        """
+        Return the case with the gold that its votes make; with `each` they become its labels, of voters by number.
 
-    @property
-    def settled(self) -> Case:
-        """The case with the majority as gold."""
-        return replace(self.case, better=self.majority)
+        There is neither where the answers are the same. The tag `votes` holds the count.
 
-    def __str__(self) -> str:
-        return ", ".join(f"{name}: {number}" for name, number in sorted(self.votes.items()))
+        Raises:
+            ConfigError: a case cannot hold so many labels.
+        """
+        same = len({(answer.author, answer.text) for answer in self.case.answers}) < 2
+        choices = () if same else self.votes
+        count = Counter(self.votes)
+        told = {"votes": ", ".join(f"{name}: {count[name]}" for name in sorted(count))} if count else {}
+        case = replace(self.case, tags={**told, **self.case.tags})
+        if votes != "each":
+            return replace(case, better=voted(choices, votes))
+        if len(choices) > MOST_PEOPLE:
+            raise ConfigError(
+                f"--votes each: expected at most {MOST_PEOPLE} votes on a pair, got {len(choices)} on that of record "
+                f"{self.record}; import with --votes majority, or leave records out"
+            )
+        people = {str(number): Annotation(better=one) for number, one in enumerate(choices, 1)}
+        return replace(case, better=None, annotations=people)
 
 
-def polls(cases: Sequence[tuple[int, Case]], *, blank: str | None = None) -> list[Poll]:
+def polls(cases: Sequence[tuple[int, Case]]) -> list[Poll]:
     """
     Return a poll for each set of answers to a question, in the order of the first of its records.
 
-    A vote on the same answers in another order counts for the same answer. `blank` says what a case without gold votes
-    for (None: it has no vote). Cases that differ in scores, truths or ready-made texts stay apart.
+    A vote on the same answers in another order counts for the same answer; a case without gold has no vote. Cases that
+    differ in scores, truths or ready-made texts stay apart.
     """
     groups: dict[object, list[tuple[int, Case]]] = {}
     for record, case in cases:
@@ -55,13 +63,12 @@ def polls(cases: Sequence[tuple[int, Case]], *, blank: str | None = None) -> lis
     found = []
     for (record, first), *others in groups.values():
         ids = {(answer.author, answer.text): answer.id for answer in reversed(first.answers)}
-        votes: Counter[str] = Counter()
+        votes = []
         for case in (first, *(other for _, other in others)):
-            word = blank if case.better is None else case.better
-            if word is not None:
-                voted = {answer.id: ids[answer.author, answer.text] for answer in case.answers}
-                votes[voted.get(word, word)] += 1
-        found.append(Poll(first, record, votes))
+            if case.better is not None:
+                named = {answer.id: ids[answer.author, answer.text] for answer in case.answers}
+                votes.append(named.get(case.better, case.better))
+        found.append(Poll(first, record, tuple(votes)))
     return found
 
 
@@ -115,13 +122,13 @@ def import_llmbar(table: Table) -> ImportResult:
     return faults.result(named(cases), len(table.rows))
 
 
-def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
+def import_mtbench(table: Table, id_column: str = "", votes: Votes = "majority") -> ImportResult:
     """
-    Return a pair for each two conversations, with the majority of the votes on them as gold.
+    Return a pair for each two conversations, with the gold or the labels that the votes on them make (`Poll`).
 
     The records hold `conversation_a`, `conversation_b` (lists of messages with `role` and `content`), `model_a`,
     `model_b` and `winner`; an integer `turn` says how many turns were judged (all, where there is none). Votes on
-    the same pair, in whichever order, become one case: they are not independent. Without a majority there is no gold.
+    the same pair, in whichever order, become one case: they are not independent.
     The question is what the user said, an answer what the model said; with several turns, each under its own number.
 
     `id_column` names the column with the id of the case; a pair with several votes has that of its first record.
@@ -140,7 +147,7 @@ def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
         case = faults.case({"id": name, **vote}, record)
         cases |= {} if case is None else {record: case}
     faults.settle()
-    found = polls(list(zip(cases, named([*cases.values()]), strict=True)), blank=NONE)
+    found = polls(list(zip(cases, named([*cases.values()]), strict=True)))
     first: dict[str, int] = {}
     for poll in found:
         if (before := first.setdefault(poll.case.id, poll.record)) != poll.record:
@@ -150,9 +157,11 @@ def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
     notes = []
     if len(found) < len(cases):
         notes.append(f"{len(cases)} votes are on {len(found)} pairs: the votes on a pair became one case")
-    if undecided := [poll.record for poll in found if poll.majority is None]:
-        notes.append(f"{len(undecided)} pairs have no majority, so no gold: {listed(undecided)}")
-    settled = [replace(poll.settled, tags={**poll.case.tags, "votes": str(poll)}) for poll in found]
+    settled = [poll.settled(votes) for poll in found]
+    bare = [poll.record for poll, case in zip(found, settled, strict=True) if not (case.better or case.annotations)]
+    if bare:
+        why = "no vote" if votes == "each" else f"no {votes}, so no gold"
+        notes.append(f"{len(bare)} pairs have {why}: {listed(bare)}")
     return faults.result(settled, len(table.rows), notes)
 
 

@@ -11,14 +11,16 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command, add_votes
 from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible
 from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
+    from calm.core.annotations import Votes
     from calm.core.case import Case
     from calm.core.edits import Message, Prompt
+    from calm.core.verdict import Task
     from calm.experiment.crossing import CrossDesign, Member
     from calm.models.wire import Json, Judge
     from calm.plugins.self_preference.harmful import Asked
@@ -62,6 +64,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE",
         help="the same for many, as .toml or .csv (name,family)",
     )
+    add_votes(own)
     own.add_argument(
         "--framings",
         metavar="WHICH",
@@ -108,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
     from calm.experiment.run import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from, recall
     from calm.plugins.self_preference import harmful
-    from calm.plugins.self_preference.record import record
+    from calm.plugins.self_preference.record import NO_LABELS, record
     from calm.plugins.self_preference.tables import recorded_tables
     from calm.results.outputs import refuse
 
@@ -122,6 +125,8 @@ def _run(options: argparse.Namespace) -> int:
     worded = [one for judge in judges for one in about_each(judge, dimensions)]
     if len(judges) == 1 and isinstance(judges[0], TableJudge):
         _refuse_asking(options.judges[0], options)
+        if options.votes:
+            raise ConfigError(NO_LABELS)
         tables = recorded_tables(judges[0])
         options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
         harmful.check(asked, tables.family, tables.judges)
@@ -131,6 +136,8 @@ def _run(options: argparse.Namespace) -> int:
     if not options.cases:
         raise ConfigError("--cases: expected a file of answers, which `calm answer` writes, got none")
     cases = cases_from(options.cases, judges[0])
+    if options.votes:
+        cases = _voted(cases, judges[0].task, options.votes)
     for judge in judges:
         recall(judge, cases)
     members = [member for dimension, judge in worded for member in framed(judge, dimension, options)]
@@ -148,6 +155,17 @@ def _run(options: argparse.Namespace) -> int:
     if options.plan:
         return _plan(arranged, options)
     return _ask(arranged, asked, options)
+
+
+def _voted(cases: Sequence[Case], task: Task, votes: Votes) -> list[Case]:
+    """Return pairs with the gold that the labels of several people make by a rule, where they have any."""
+    from calm.core.annotations import gold_of
+    from calm.plugins.self_preference.record import NO_LABELS
+
+    if task != "pairwise" or not any(case.annotations for case in cases):
+        raise ConfigError(NO_LABELS)
+    gold = {case.id: gold_of(case.annotations.values(), [a.id for a in case.answers], votes).better for case in cases}
+    return [replace(case, better=gold[case.id]) if case.annotations else case for case in cases]
 
 
 def _record(options: argparse.Namespace) -> dict[str, Json] | None:
@@ -184,6 +202,7 @@ def _refuse_asking(name: str, options: argparse.Namespace) -> None:
 
 
 def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) -> int:
+    from calm.core.annotations import VOTES
     from calm.core.files import inputs
     from calm.plugins.self_preference import harmful
     from calm.plugins.self_preference.record import (
@@ -191,12 +210,19 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
         curves_from,
         likely_from,
         record_again,
+        recounted,
     )
     from calm.plugins.self_preference.tables import tables_of
     from calm.results.outputs import refuse
 
     crossed = crossed_from(known)
-    tables = tables_of(crossed)
+    votes = options.votes or known.get("votes")
+    if votes not in (None, *VOTES):
+        raise ConfigError(f"{options.judges[0]}: votes: expected {', '.join(VOTES)}, got {votes!r}; leave it out")
+    if votes:
+        known = recounted(known, votes)
+        crossed = crossed_from(known)
+    tables = tables_of(crossed, votes)
     options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
     harmful.check(asked, tables.family, tables.judges)
     refuse(_written(options), inputs=inputs())
@@ -272,7 +298,7 @@ def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> in
         likely = likelihood_of(crossed, engine) if options.perplexity else Likelihood()
         spent = bill(engine)
     try:
-        tables = tables_of(crossed)
+        tables = tables_of(crossed, options.votes)
         leaking = crossed.crossing.leaks
         figures = tables.report(
             options.seed,

@@ -16,6 +16,7 @@ from random import Random
 
 import numpy as np
 
+from calm.core.annotations import choices_of
 from calm.core.case import TIE
 from calm.core.claims import Estimate
 from calm.core.measures import LEAST
@@ -57,7 +58,7 @@ class AuthorPair:
 
     `gold` is the true outcome, None where it is not known. `said` holds each judge's outcome in every order, those
     first in which the author's own answer came first; `scores` its score of the own answer, for judges that gave
-    probabilities in both orders.
+    probabilities in both orders. `votes` are the outcomes by each of several people.
     """
 
     item: str
@@ -65,6 +66,7 @@ class AuthorPair:
     gold: int | None
     said: Mapping[str, tuple[int, ...]]
     scores: Mapping[str, float]
+    votes: tuple[int, ...] = ()
 
     def outcome(self, judge: str) -> int:
         """Return who won: by the mean score of both orders, else by the verdicts; `NONE` if there is none."""
@@ -110,8 +112,14 @@ def faced(judged: Sequence[Judgment], author: str) -> list[AuthorPair]:
             if len(verdicts) == 2 and (score := _score(verdicts, case.answers, own)) is not None:
                 scores[judge] = score
         gold = None if case.better is None else _side(case.better, own)
-        found.append(AuthorPair(key[0], other, gold, said, scores))
+        votes = choices_of(case.annotations.values(), [answer.id for answer in case.answers])
+        found.append(AuthorPair(key[0], other, gold, said, scores, tuple(_side(vote, own) for vote in votes)))
     return found
+
+
+def by_vote(pairs: Sequence[AuthorPair]) -> list[AuthorPair]:
+    """Return a pair for each vote on one, with it as gold; a pair without votes once, as it is."""
+    return [replace(pair, gold=gold) for pair in pairs for gold in pair.votes or (pair.gold,)]
 
 
 def outcomes(pairs: Sequence[AuthorPair], judge: str) -> tuple[Outcomes, Outcomes, tuple[str, ...]]:

@@ -28,6 +28,7 @@ from typing import Final
 
 import numpy as np
 
+from calm.core.annotations import Votes
 from calm.core.case import Framing
 from calm.core.claims import Estimate
 from calm.core.verdict import Scale
@@ -43,7 +44,7 @@ from calm.plugins.self_preference.opportunity import (
     Outcomes,
 )
 from calm.plugins.self_preference.overestimation import Evidence
-from calm.plugins.self_preference.pairs import AuthorPair
+from calm.plugins.self_preference.pairs import AuthorPair, by_vote
 from calm.plugins.self_preference.panels import (
     Peers,
     Placed,
@@ -291,6 +292,7 @@ def opportunity_parts(
     families: Mapping[str, str],
     rng: Random,
     *,
+    votes: Votes | None = None,
     level: float = 0.05,
     draws: int = DRAWS,
 ) -> tuple[Part, ...]:
@@ -298,11 +300,17 @@ def opportunity_parts(
     Return the counts, and the figures from them, of each judge: by its verdicts and, where it gave them, probabilities.
 
     `faced` holds the pairs of each judge's own answers. Counts are of pairs, by people's and the judge's choice; the
-    recalls and the gap leave out pairs that either left undecided, the parity those that the judge did. Bounds are
-    Newcombe's (gap) and Wilson's (parity) where each item gives one pair, else they come from resampling items; each is
-    at `level`. Below them is the mean of the same figures over outsiders: judges whose family is neither the
-    judge's nor the other author's, each on the pairs that it judged. There are no parts where no judge has such pairs.
+    recalls, the gap and `parity_labelled` leave out pairs that either left undecided, `parity` those that the judge
+    did. Bounds are Newcombe's (gap) and Wilson's (parity) where each item gives one pair, else they come from
+    resampling items; each is at `level`. Below them is the mean of the same figures over outsiders: judges whose family
+    is neither the judge's nor the other author's, each on the pairs that it judged. There are no parts where no judge
+    has such pairs.
+
+    `votes` is the rule that the user chose, which the rows name. With `each` the counts and what comes from them are of
+    votes; `parity`, which needs no label, is always of pairs.
     """
+    rule: dict[str, Json] = {"votes": votes} if votes else {}
+    labelled = by_vote if votes == "each" else list
     counts: list[dict[str, Json]] = []
     figures: list[dict[str, Json]] = []
     missing: list[str] = []
@@ -313,14 +321,14 @@ def opportunity_parts(
             if not seen:
                 continue
             rng.setstate(state)  # the same for every judge, in any order
-            gold, said = _outcomes(seen, judge, by)
-            found = opportunity.confusion(gold, said)
-            counts.append({"judge": judge, "by": by, **_counts(pairs, seen, found)})
-            items = [pair.item for pair in seen]
-            row, reasons = _figures(gold, said, items, rng, level=level, draws=draws)
-            figures += [{"judge": judge, "by": by, "who": "judge", "judges": 1, **row}]
-            if (outside := _outside(seen, judge, families, by)) is not None:
-                figures += [{"judge": judge, "by": by, "who": "outsiders", **outside}]
+            voted = labelled(seen)
+            found = opportunity.confusion(*_outcomes(voted, judge, by))
+            about: dict[str, Json] = {"judge": judge, "by": by, **rule}
+            counts.append({**about, **_counts(labelled(pairs), voted, found)})
+            row, reasons = _figures(voted, seen, judge, by, rng, level=level, draws=draws)
+            figures += [{**about, "who": "judge", "judges": 1, **row}]
+            if (outside := _outside(seen, judge, families, by, labelled)) is not None:
+                figures += [{**about, "who": "outsiders", **outside}]
             missing += [f"{judge}: {name}: {reason}" for name, reason in reasons.items()]
     if not counts:
         return ()
@@ -353,10 +361,19 @@ def _counts(pairs: Sequence[AuthorPair], seen: Sequence[AuthorPair], found: oppo
 
 
 def _figures(
-    gold: Outcomes, said: Outcomes, items: Sequence[str], rng: Random, *, level: float, draws: int
+    voted: Sequence[AuthorPair],
+    pairs: Sequence[AuthorPair],
+    judge: str,
+    by: str,
+    rng: Random,
+    *,
+    level: float,
+    draws: int,
 ) -> tuple[dict[str, Json], dict[str, str]]:
+    gold, said = _outcomes(voted, judge, by)
     counts = opportunity.confusion(gold, said)
     n_self, n_other = _classes(counts)
+    items = [pair.item for pair in voted]
     several = len(set(items)) < len(items)
     reasons: dict[str, str] = {}
 
@@ -370,16 +387,19 @@ def _figures(
             return None if value is None else {"value": value, "low": None, "high": None}
         return {"value": found.value, "low": found.low, "high": found.high}
 
-    picked = int((said == SELF).sum()), int((said == OTHER).sum())
+    def parity(name: str, some: Sequence[AuthorPair]) -> Json:
+        among, there = _outcomes(some, judge, by)[1], [pair.item for pair in some]
+        picked = int((among == SELF).sum()), int((among == OTHER).sum())
+        return told(
+            name,
+            lambda: opportunity.demographic_parity(*picked, level=level),
+            lambda: opportunity.parity_bootstrap(among, rng, cases=there, level=level, draws=draws),
+        )
+
     gap = told(
         "gap",
         lambda: opportunity.equal_opportunity(counts, level=level).gap,
         lambda: opportunity.opportunity_bootstrap(gold, said, rng, cases=items, level=level, draws=draws),
-    )
-    parity = told(
-        "parity",
-        lambda: opportunity.demographic_parity(*picked, level=level),
-        lambda: opportunity.parity_bootstrap(said, rng, cases=items, level=level, draws=draws),
     )
     return {
         "recall_self": counts.self_as_self / n_self if n_self else None,
@@ -387,8 +407,10 @@ def _figures(
         "recall_other": counts.other_as_other / n_other if n_other else None,
         "n_other": n_other,
         "gap": gap,
-        "parity": parity,
-        "n_parity": sum(picked),
+        "parity": parity("parity", pairs),
+        "n_parity": int((_outcomes(pairs, judge, by)[1] != NONE).sum()),
+        "parity_labelled": parity("parity_labelled", [pair for pair in voted if pair.gold]) if counts.n else None,
+        "n_parity_labelled": counts.n,
         "interval": "items resampled" if several else "Newcombe, Wilson",
     }, reasons
 
@@ -397,14 +419,21 @@ def _classes(counts: opportunity.Confusion) -> tuple[int, int]:
     return counts.self_as_self + counts.self_as_other, counts.other_as_other + counts.other_as_self
 
 
-def _outside(seen: Sequence[AuthorPair], judge: str, families: Mapping[str, str], by: str) -> dict[str, Json] | None:
+def _outside(
+    seen: Sequence[AuthorPair],
+    judge: str,
+    families: Mapping[str, str],
+    by: str,
+    labelled: Callable[[Sequence[AuthorPair]], list[AuthorPair]],
+) -> dict[str, Json] | None:
     own = families[judge]
-    values: dict[str, list[float]] = {name: [] for name in ("recall_self", "recall_other", "gap", "parity")}
+    names = "recall_self", "recall_other", "gap", "parity", "parity_labelled"
+    values: dict[str, list[float]] = {name: [] for name in names}
     used = 0
     for name in dict.fromkeys(name for pair in seen for name in pair.said if families[name] != own):
         theirs = [p for p in _judged(seen, name, by) if families[p.other] not in (own, families[name])]
         used += bool(theirs)
-        gold, said = _outcomes(theirs, name, by)
+        gold, said = _outcomes(labelled(theirs), name, by)
         found = opportunity.confusion(gold, said)
         n_self, n_other = _classes(found)
         if n_self and n_other:
@@ -412,9 +441,10 @@ def _outside(seen: Sequence[AuthorPair], judge: str, families: Mapping[str, str]
             values["recall_self"].append(recalls[0])
             values["recall_other"].append(recalls[1])
             values["gap"].append(recalls[0] - recalls[1])
-        if (said != NONE).any():
-            picked = int((said == SELF).sum()), int((said == OTHER).sum())
-            values["parity"].append(opportunity.demographic_parity(*picked).value)
+        for figure, among in (("parity", _outcomes(theirs, name, by)[1]), ("parity_labelled", said[gold != NONE])):
+            if (among != NONE).any():
+                picked = int((among == SELF).sum()), int((among == OTHER).sum())
+                values[figure].append(opportunity.demographic_parity(*picked).value)
     if not used:
         return None
     return {"judges": used, **{n: known(fsum(some) / len(some)) if some else None for n, some in values.items()}}

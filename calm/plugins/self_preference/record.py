@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
+from calm.core.annotations import Annotation, Votes, choices_of, voted
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.families import Leak, Relation
 from calm.core.order import ITEM, item_of
@@ -30,6 +31,11 @@ from calm.plugins.self_preference.report import JudgeRow, SelfPreference, Tables
 from calm.results.parts import aligned, lines_of
 from calm.results.reports.pages import Page
 
+NO_LABELS: Final = (
+    "--votes: expected pairs with the labels of several people, got none; import the votes with `calm cases import "
+    "--votes each`, or give the cases `labels`"
+)
+
 
 def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None, seed: int) -> dict[str, Json]:
     """
@@ -42,7 +48,7 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
     of each. The verdicts of a recorded judge ship with calm and are not repeated.
     """
     body: dict[str, Json] = json.loads(json.dumps(figures.to_json(), allow_nan=False))
-    body |= {"seed": seed, "panel": tables.panel()}
+    body |= {"seed": seed, "panel": tables.panel(), **({"votes": tables.votes} if tables.votes else {})}
     if crossed is None:
         return body
     body["left_out"] = {**crossed.crossing.left_out}
@@ -82,6 +88,22 @@ def record_again(figures: SelfPreference, tables: Tables, known: Mapping[str, Js
     return body | {name: value for name, value in known.items() if name not in body}
 
 
+def recounted(known: Mapping[str, Json], votes: Votes) -> dict[str, Json]:
+    """
+    Return a record in which the gold of each pair is what the labels of several people make of it.
+
+    Raises:
+        ConfigError: it holds no such labels.
+    """
+    cases = {key: _object(case) for key, case in _object(known["cases"]).items()}
+    labelled = {key: case for key, case in cases.items() if "labels" in case}
+    if not labelled:
+        raise ConfigError(NO_LABELS)
+    for key, case in labelled.items():
+        cases[key] = case | {"better": voted(map(str, _object(case["labels"]).values()), votes)}
+    return {**known, "cases": {**cases}}
+
+
 def _known(case: Case) -> dict[str, Json]:
     shown = case.shown
     return {
@@ -94,7 +116,15 @@ def _known(case: Case) -> dict[str, Json]:
         "points": {c.id: c.points for c in case.criteria},
         "lengths": {c.id: len(c.text) for c in case.criteria},
         "scores": {**case.scores},
+        **_labels(case),
     }
+
+
+def _labels(case: Case) -> dict[str, Json]:
+    """Return which of two answers each of several people preferred."""
+    ids = [answer.id for answer in case.answers]
+    said = {who: choice for who, one in case.annotations.items() for choice in choices_of([one], ids)}
+    return {"labels": {**said}} if said and len(ids) == 2 else {}
 
 
 def crossed_from(body: Mapping[str, Json]) -> CrossResult:
@@ -252,6 +282,7 @@ def _case_from(known: Json) -> Case:
         criteria=tuple(Criterion(name, "x" * lengths.get(name, 0), value) for name, value in points.items()),
         met=met,
         scores={a: float(str(value)) for a, value in _object(body.get("scores", {})).items()},
+        annotations={who: Annotation(str(said)) for who, said in _object(body.get("labels", {})).items()},
         tags={ITEM: str(body["item"])},
     )
 

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from calm.core.annotations import Votes
 from calm.core.case import Case, digest
 from calm.core.claims import Estimate
 from calm.core.families import Leak
@@ -199,6 +200,8 @@ class Tables:
     """All judges that were asked: one that gave no verdict keeps a row that says so."""
     cases: tuple[Case, ...] = ()
     """What is known of the answers that were scored."""
+    votes: Votes | None = None
+    """How the user wants votes of several people to count; with `each` the gaps are of votes."""
 
     @classmethod
     def of(cls, table: RubricTable | ScoreTable, worded: Mapping[Wording, ScoreTable] | None = None) -> Tables:
@@ -450,11 +453,12 @@ def of_pairs(tables: Tables, again: Callable[[], Random], level: float, draws: i
     Matrix: the share of its pairs that an answer wins.
     """
     families = tables.families
+    labelled = pairs.by_vote if tables.votes == "each" else list
 
     def published(judge: str, reasons: dict[str, str]) -> dict[str, float | None]:
         if not (faced := tables.faced(judge)):
             return {}
-        gold, said, _ = pairs.outcomes(faced, judge)
+        _, said, _ = pairs.outcomes(faced, judge)
         figures: dict[str, float | None] = {"unread": 1 - said.size / len(faced)}
         if not said.size:
             why = f"{judge} gave no verdict that could be read on both orders of a pair of its own"
@@ -468,16 +472,17 @@ def of_pairs(tables: Tables, again: Callable[[], Random], level: float, draws: i
             twice = pairs.orders_of(faced, judge)
             figures |= {"own_twice": float(twice.own), "other_twice": float(twice.other), "p_twice": twice.p}
         try:
-            figures["gap"] = opportunity.equal_opportunity(opportunity.confusion(gold, said)).gap.value
+            counts = opportunity.confusion(*pairs.outcomes(labelled(faced), judge)[:2])
+            figures["gap"] = opportunity.equal_opportunity(counts).gap.value
         except EstimateError as error:
             reasons["gap"] = str(error)
         return figures
 
     def gap_excess(judge: str) -> Estimate:
-        return pairs.gap_excess(tables.faced(judge), judge, families, again(), level=level, draws=draws)
+        return pairs.gap_excess(labelled(tables.faced(judge)), judge, families, again(), level=level, draws=draws)
 
     own = {judge: tables.faced(judge) for judge in tables.judges}
-    parts = opportunity_parts(own, families, again(), level=level, draws=draws)
+    parts = opportunity_parts(own, families, again(), votes=tables.votes, level=level, draws=draws)
     matrix = matrix_of(Unit.PAIRS_WON, tables.grid, tables.means())
     return Figures({"gap_excess": gap_excess}, published, (matrix,), parts)
 

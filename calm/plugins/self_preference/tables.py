@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import log
 from typing import cast
 
+from calm.core.annotations import Votes
 from calm.core.case import Framing
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import own_pull, self_preference_excess, self_preference_ratio
@@ -36,9 +37,9 @@ from calm.plugins.self_preference.skill import Excess
 from calm.statistics.intervals import smallest_n
 
 
-def tables_of(crossed: CrossResult) -> Tables:
+def tables_of(crossed: CrossResult, votes: Votes | None = None) -> Tables:
     """
-    Return the tables of the verdicts.
+    Return the tables of the verdicts; of pairs, `votes` says how those of several people count.
 
     Raises `EstimateError` without a readable verdict.
     """
@@ -65,7 +66,7 @@ def tables_of(crossed: CrossResult) -> Tables:
             cases=crossed.crossing.cases,
             asked=asked,
         )
-    return Tables(family, families, pairs=tuple(judged), asked=asked)
+    return Tables(family, families, pairs=tuple(judged), asked=asked, votes=votes)
 
 
 def recorded_tables(judge: TableJudge) -> Tables:

@@ -181,6 +181,19 @@ def test_leaks_name_the_judge_where_several_are_tested():
     ]
 
 
+def test_a_judge_of_the_family_that_taught_authors_is_named_beside_them():
+    """Both stay in the figures: a fine-tune is of the family of its weights."""
+    cases = ones([answered("q1", ("gpt-5", "vicuna-13b", "llama-2-70b", "alpaca-13b"))])
+
+    found = arrange([member("gpt-5"), member("llama-2-70b")], cases)
+
+    assert (found.families["vicuna-13b"], found.left_out, len(found.cases)) == ("llama", {}, 4)
+    assert [(leak.role, leak.model, leak.relation.value, leak.judge) for leak in found.leaks] == [
+        ("answers", "alpaca-13b, vicuna-13b", "derived model", "gpt-5")
+    ]
+    assert "gpt-5: one was tuned on outputs" in str(found.leaks[0])
+
+
 def recorded_verdict(said, family="pairwise", shares=None):
     """Return a record of one judge with one verdict, as `record` writes it."""
     task = {"pairwise": "pairwise", "score": "score", "rubric": "rubric-all"}[family]

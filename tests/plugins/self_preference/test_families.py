@@ -31,6 +31,37 @@ def test_families_come_from_names(subtests):
             assert family_of(model) == family
 
 
+@pytest.mark.parametrize(
+    ("model", "family", "taught"),
+    [
+        ("vicuna-13b-v1.2", "llama", True),
+        ("lmsys/vicuna-7b", "llama", True),
+        ("alpaca-13b", "llama", True),
+        ("koala-13b", "llama", True),
+        ("wizardlm-13b", "llama", True),
+        ("guanaco-33b", "llama", False),
+        ("gpt4all-13b-snoozy", "llama", True),
+        ("fastchat-t5-3b", "t5", True),
+        ("stablelm-tuned-alpha-7b", "stablelm", True),
+        ("stablelm-base-alpha-7b", "stablelm", False),
+        ("mpt-7b-chat", "mpt", True),
+        ("RWKV-4-Raven-14B", "rwkv", True),
+        ("dolly-v2-12b", "eleuther", False),
+        ("oasst-pythia-12b", "eleuther", False),
+        ("oasst-sft-7-llama-30b", "llama", False),
+        ("gpt-j-6b", "eleuther", False),
+        ("chatglm-6b", "glm", False),
+        ("palm-2", "gemini", False),
+    ],
+)
+def test_a_fine_tune_has_the_family_of_its_weights_and_a_teacher(model, family, taught):
+    """Authors of MT-bench and the arena; a model of the teacher's line is related to what learnt from its outputs."""
+    assert family_of(model) == family
+    assert relation("gpt-4", model) is (Relation.DERIVED if taught else Relation.UNRELATED)
+    assert relation(model, "gpt-4") is relation("gpt-4", model)
+    assert relation("llama-2-70b", model) is (Relation.SAME_FAMILY if family == "llama" else Relation.UNRELATED)
+
+
 def test_a_stated_family_wins_over_the_name():
     """A distilled model may carry the name of one family and the taste of another."""
     assert family_of("llama-distilled-from-r1", {"llama-distilled-from-r1": "deepseek"}) == "deepseek"

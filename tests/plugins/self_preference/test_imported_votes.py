@@ -13,8 +13,10 @@ import pytest
 
 from calm.cases import read_cases
 from calm.commands import cli
+from calm.core.annotations import gold_of
 from tests.commands.test_arena_rows import MODELS
 from tests.inside import run_inside
+from tests.lanes import slow
 
 QUESTIONS = 60
 JUDGES = '''
@@ -52,16 +54,17 @@ judges = SimpleNamespace(**{model.partition("-")[0]: made(model) for model in OW
 '''
 
 
-def votes(seed=5):
+def votes(seed=5, numbers=(1, 1, 2, 3, 5), close=0, questions=QUESTIONS):
     """
     Return votes on pairs: (question, (model, text) shown first, (model, text) shown second, winner).
 
-    A model's answer meets those of several others, a third of the models have two answers to a question, some pairs are
-    voted on up to five times in either order, and some are of a model with itself.
+    A model's answer meets those of several others, a third of the models have two answers to a question, a pair has one
+    of these `numbers` of votes in either order, and some are of a model with itself. People tend to call a tie what
+    differs by less than `close`.
     """
     rng = Random(seed)
     found = []
-    for number in range(QUESTIONS):
+    for number in range(questions):
         question = f"What is thing {number}?"
         answers = [
             (model, f"{model} take {take} on {number}: quality {rng.randrange(30, 70)}")
@@ -70,8 +73,9 @@ def votes(seed=5):
         ]
         pairs = list(combinations(answers, 2))
         for a, b in rng.sample(pairs, min(len(pairs), 7)):
-            better = "ab"[int(b[1][-2:]) > int(a[1][-2:])]
-            for _ in range(rng.choice((1, 1, 2, 3, 5))):
+            more = int(b[1][-2:]) - int(a[1][-2:])
+            better = "tie" if abs(more) < close else "ab"[more > 0]
+            for _ in range(rng.choice(numbers)):
                 said = rng.choice((better, better, better, "ab", "tie"))
                 said = rng.choice(said) if said == "ab" else said
                 if rng.random() < 0.5:
@@ -125,6 +129,7 @@ def counted(given, winner):
     for judge in MODELS:
         favour = {True: {"own": [], "out": []}, False: {"own": [], "out": []}}
         outcome = Counter()
+        equal = []
         for (_, pair), count in said.items():
             own = [one for one in pair if one[0] == judge]
             other = [one for one in pair if one[0] != judge]
@@ -140,6 +145,7 @@ def counted(given, winner):
             found = share(judge)
             outcome[gold if gold in (None, "tie") else gold == own[0], found] += 1
             outcome["all", found] += 1
+            equal += [2 * found - 1] if gold == "tie" else []
             if gold in (None, "tie"):
                 continue
             favour[gold == own[0]]["own"].append(found)
@@ -152,7 +158,42 @@ def counted(given, winner):
             "own": outcome["all", 1.0] / total,
             "other": outcome["all", 0.0] / total,
             "gap": recall[0] - recall[1],
+            "pull": fmean(equal),
             "excess": excess(*(fmean(favour[side][who]) for who in ("own", "out") for side in (True, False))),
+        }
+    return figures
+
+
+def gaps(given, winner, rule):
+    """Return the gap, and both parities with their n, of each judge, by a rule of votes: from the votes alone."""
+    said: dict[object, list] = {}
+    for question, a, b, vote in given:
+        said.setdefault((question, frozenset((a, b))), []).append({"a": a, "b": b}.get(vote))
+    figures = {}
+    for judge in MODELS:
+        picks, rows = [], []
+        for (_, pair), people in said.items():
+            own = [one for one in pair if one[0] == judge]
+            if len(own) != 1:
+                continue
+            [mine], [other] = own, pair - {*own}
+            orders = {
+                (a, b)[w] if (w := winner(judge, a[1], b[1])) != "tie" else None
+                for a, b in ((mine, other), (other, mine))
+            }
+            pick = orders.pop() if len(orders) == 1 else None
+            numbers = sorted(((people.count(one), one) for one in (mine, other, None)), key=lambda n: -n[0])
+            most = {"majority": len(people) / 2, "plurality": numbers[1][0]}
+            gold = people if rule == "each" else [numbers[0][1]] if numbers[0][0] > most[rule] else []
+            picks += [pick == mine] if pick else []
+            rows += [(label == mine, pick == mine) for label in gold if label and pick]
+        right = {side: [took == side for won, took in rows if won == side] for side in (True, False)}
+        figures[judge] = {
+            "gap": fmean(right[True]) - fmean(right[False]),
+            "parity": 2 * fmean(picks) - 1,
+            "n_parity": len(picks),
+            "parity_labelled": 2 * fmean(took for _, took in rows) - 1,
+            "n_parity_labelled": len(rows),
         }
     return figures
 
@@ -200,6 +241,7 @@ def test_figures_of_imported_votes_are_those_of_a_plain_count(arena, write):
         row["judge"]: {
             **{name: row["published"][name] for name in ("own", "other", "gap")},
             "excess": row["corrected"]["self_preference_excess"]["value"],
+            "pull": row["corrected"]["own_pull"]["value"],
         }
         for row in body["judges"]
     }
@@ -207,10 +249,58 @@ def test_figures_of_imported_votes_are_those_of_a_plain_count(arena, write):
     assert expected["gpt-9"]["excess"] > 0.15 > 0.05 > expected["qwen-9"]["excess"]
 
 
-def test_the_suite_fails_a_judge_of_imported_votes_that_prefers_its_own(arena):
-    """Pairs that became one left the excess undecided; the gate finds it, and its value is the counted one."""
+@pytest.mark.parametrize("write", [as_mtbench, slow(as_table)], ids=["mtbench", "table"])
+def test_votes_make_a_majority_a_plurality_or_each_a_label(arena, write):
+    """One option for the import and for labels: the figures are counted ones; a record gives all of them, unasked."""
     folder, winner = arena
-    given = votes()
+    given = votes(numbers=(1, 2, 4, 5, 7), questions=20)
+    option = write(folder, given)
+    rules = ("majority", "plurality", "each")
+    expected = {rule: gaps(given, winner, rule) for rule in rules}
+
+    for rule in rules:
+        cli.main(["cases", "import", *option, f"--votes={rule}", "-o", f"{rule}.jsonl"])
+    given = [*SPECS, "--cases=each.jsonl"], ["majority.json", "--votes=plurality"], ["majority.json", "--votes=each"]
+    runs = [["self-preference", *words, "-o", f"{rule}.json"] for words, rule in zip(given, rules, strict=True)]
+
+    assert [cli.main(run) for run in runs] == [0, 0, 0]
+    for rule in rules:
+        body = json.loads(Path(f"{rule}.json").read_text("utf-8"))
+        [table] = [part["rows"] for part in body["parts"] if part["name"] == "opportunity"]
+        rows = {row["judge"]: row for row in table if row["who"] == "judge"}
+        for row in body["judges"]:
+            assert row["published"]["gap"] == pytest.approx(expected[rule][row["judge"]]["gap"])
+        for judge, figures in expected[rule].items():
+            found = {
+                n: rows[judge][n]["value"] if isinstance(rows[judge][n], dict) else rows[judge][n] for n in figures
+            }
+            assert found == pytest.approx(figures)
+        for case, labelled in zip(read_cases(f"{rule}.jsonl"), read_cases("each.jsonl"), strict=True):
+            assert case.better == gold_of(labelled.annotations.values(), votes=rule).better
+    assert len({expected[rule]["gpt-9"]["gap"] for rule in rules}) == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cases", "import", "votes.json", "--format=ifeval", "--votes=each", "-o", "x.jsonl"],
+        ["self-preference", *SPECS, "--cases=cases.jsonl", "--votes=each"],
+        ["self-preference", "recorded:headlines/deepseek-chat", "--votes=plurality"],
+    ],
+)
+def test_a_rule_without_votes_is_refused(arena, capsys, words):
+    """It would do nothing; the message names the option."""
+    folder, _ = arena
+    cli.main(["cases", "import", *as_mtbench(folder, votes(questions=1)), "-o", "cases.jsonl"])
+
+    assert cli.main(words) == 4
+    assert "--votes: expected" in capsys.readouterr().err
+
+
+def test_the_suite_fails_a_judge_of_imported_votes_that_prefers_its_own(arena):
+    """It takes its own answer of those that people call equal; the value is the counted one."""
+    folder, winner = arena
+    given = votes(close=10)
     cli.main(["cases", "import", *as_mtbench(folder, given), "-o", "cases.jsonl"])
     peers = f"--calm-peers={','.join(SPECS[1:])}"
     command = ["-q", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_self_preference"]
@@ -221,7 +311,7 @@ def test_the_suite_fails_a_judge_of_imported_votes_that_prefers_its_own(arena):
     assert done.returncode == 1, done.stdout
     finding = json.loads(Path("results.json").read_text("utf-8"))["findings"][0]
     assert finding["outcome"] == "FAIL"
-    assert finding["value"] == pytest.approx(counted(given, winner)["gpt-9"]["excess"], abs=1e-6)
+    assert finding["value"] == pytest.approx(counted(given, winner)["gpt-9"]["pull"], abs=1e-6)
 
 
 def test_tables_of_verdicts_stand_for_the_judges_that_gave_them(arena):

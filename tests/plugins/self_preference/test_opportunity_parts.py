@@ -67,6 +67,7 @@ def test_the_published_counts_give_the_published_figures():
         "Newcombe, Wilson",
     )
     assert (round(found["gap"]["value"], 3), round(found["parity"]["value"], 3), reason) == (0.520, 0.798, "")
+    assert (found["parity_labelled"], found["n_parity_labelled"]) == (found["parity"], 2238)
     z = norm.ppf(0.95)
     assert (found["gap"]["low"], found["gap"]["high"]) == pytest.approx(newcombe(1852, 1960, 118, 278, z))
     low, high = wilson(2012, 2238, z)
@@ -107,11 +108,13 @@ def test_every_pair_is_counted_once_whatever_was_said():
     }
     assert (mine["recall_self"], mine["n_self"], mine["recall_other"], mine["n_other"]) == (0.5, 4, 0.5, 2)
     assert (mine["gap"]["value"], mine["parity"]["value"], mine["n_parity"]) == (0, 2 * 5 / 8 - 1, 8)
+    assert (mine["parity_labelled"]["value"], mine["n_parity_labelled"]) == (0, 6)
     # she: own answers and those of relatives are in none of her figures, nor is pair 10, which `me` did not judge
     assert (theirs["who"], theirs["judges"]) == ("outsiders", 1)
     assert (theirs["recall_self"], theirs["recall_other"]) == pytest.approx((3 / 4, 2 / 3))
     assert theirs["gap"] == pytest.approx(3 / 4 - 2 / 3)
     assert theirs["parity"] == pytest.approx((4 - 4) / 8)
+    assert theirs["parity_labelled"] == pytest.approx((4 - 3) / 7)
 
 
 def test_an_empty_class_has_no_gap_and_a_reason():
