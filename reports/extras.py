@@ -119,7 +119,6 @@ class SelfPreference:
     """What is shown of self-preference."""
 
     heats: tuple[Heat, ...]
-    tables: tuple[Table, ...]
     curves: tuple[Lines, ...]
     notes: tuple[str, ...]
     agreement: tuple[tuple[str, str], ...] = ()
@@ -173,7 +172,6 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     if "matrix" in body:
         matrices.append({**body, "values": body["matrix"]})
     heats = [h for m in matrices if (h := heat_of(m, m.get("judges"), m.get("generators"), families)) is not None]
-    tables = [t for rows in _figures(body) if (t := _table(rows)) is not None]
     curves = [c for c in (*_short_curves(body), *_bin_curves(body)) if c is not None]
     notes = [str(as_mapping(leak).get("text", "")) for leak in as_list(body.get("leaks"))]
     lost = as_mapping(body.get("lost"))
@@ -184,14 +182,16 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     without = [row for row in map(as_mapping, as_list(panel.get("leave_one_out"))) if row]
     found = SelfPreference(
         tuple(heats),
-        tuple(tables),
         tuple(curves),
         tuple(n for n in notes if n),
         _agreement(as_mapping(panel.get("agreement"))),
         _table(without),
-        tuple(part for one in as_list(body.get("parts")) if (part := _part(as_mapping(one))) is not None),
+        (
+            *(Part(title, (), table, None) for title, rows in _figures(body).items() if (table := _table(rows))),
+            *(part for one in as_list(body.get("parts")) if (part := _part(as_mapping(one))) is not None),
+        ),
     )
-    return found if heats or tables or curves or found.agreement or found.parts else None
+    return found if heats or curves or found.agreement or found.parts else None
 
 
 def _part(body: Mapping[str, Json]) -> Part | None:
@@ -270,20 +270,29 @@ def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
-    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
-    long = [judge for judge in map(as_mapping, as_list(body.get("judges"))) if judge]
-    tables = [rows]
-    for part in ("corrected", "published"):
-        found = []
-        for judge in long:
+def _figures(body: Mapping[str, Json]) -> dict[str, list[dict[str, Json]]]:
+    """Return the tables of all figures of the judges by title, and what is missing or left out of them, and why."""
+    tables: dict[str, list[dict[str, Json]]] = {"figures": [row for row in _objects(body.get("rows")) if row]}
+    whys: dict[tuple[str, str], list[str]] = {}
+    for judge in _objects(body.get("judges")):
+        about = {"judge": judge.get("judge"), "family": judge.get("family")}
+        for part, title in (("corrected", "all corrected figures"), ("published", "all published figures")):
             figures = {name: _estimate(value) for name, value in as_mapping(judge.get(part)).items()}
-            reasons = as_mapping(judge.get("reasons")) if part == "corrected" else {}
-            figures |= {name: f"none: {why}" for name, why in reasons.items() if name not in figures}
-            if figures:
-                found.append({"judge": judge.get("judge"), "family": judge.get("family"), **figures})
-        tables.append(found)
+            tables.setdefault(title, []).extend([{**about, **figures}] if figures else [])
+        said = [(name, str(why)) for name, why in as_mapping(judge.get("reasons")).items()]
+        for name, value in as_mapping(judge.get("corrected")).items():
+            said += [(name, f"{why} ({n})") for why, n in as_mapping(as_mapping(value).get("excluded")).items()]
+        for key in said:
+            whys.setdefault(key, []).append(str(judge.get("judge")))
+    tables["what is missing, or left out, and why"] = [
+        {"figure": capital(head_of(name)), "judges": ", ".join(judges), "reason": why}
+        for (name, why), judges in whys.items()
+    ]
     return tables
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return [one for one in map(as_mapping, as_list(value)) if one]
 
 
 def _estimate(value: Json) -> Json:

@@ -91,7 +91,7 @@ PARTS: Final[Mapping[str, Words]] = {
         "back, so that a high score is good in each.",
     ),
     "self_evaluation_tests": Words(
-        "t tests of these scores",
+        "tests of these scores",
         "p Holm: adjusted for all judges. Where all differences are equal there is no t; the interval is then what the "
         "questions not asked still allow.",
     ),

@@ -180,7 +180,7 @@ def sentence(one: Finding) -> str:
 
 
 def of_judge(who: str, measure: str, figure: tuple[float, float, float], task: str, scale: Mapping[str, float]) -> str:
-    """Return what a value and its bounds say of a judge that is named, in the words of its findings, up to its cases."""
+    """Return what a value and its bounds say of a judge that is named, as its findings do; its cases are to follow."""
     said, unit = _said(measure, None, "", task, scale)
     value, low, high = figure
     turned = value < 0

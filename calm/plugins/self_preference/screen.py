@@ -7,13 +7,13 @@ All is read from the record, with tolerance for what is missing. The tables besi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
 from statistics import fmean
 from textwrap import wrap
 from typing import Final, TypeAlias
 
 from calm.models.wire import Json
+from calm.plugins.self_preference.parts import MEAN
 from calm.results.parts import aligned, words_of
 from calm.results.reports.charts import finite
 from calm.results.reports.extras import Section, Table, as_list, as_mapping
@@ -61,7 +61,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
         "own": Column("own", "mean score of its own"),
         "received": Column("received", "by others"),
         "given": Column("given", "to others"),
-        EXCESS: _EXCESS,
+        EXCESS: replace(_EXCESS, head="in pairs"),
     },
     "rubric": {
         PULL: _PULL,
@@ -187,14 +187,16 @@ def _figure(row: Row, name: str) -> Figure | None:
 
 
 def columns(body: Mapping[str, Json]) -> dict[str, Column]:
-    """Return the columns that have a value for some judge; shares that are all 0, such as of unread replies, are left."""
-    known = COLUMNS.get(str(body.get("kind")), {})
-    rows = _judges(body)
-    return {
-        name: column
-        for name, column in known.items()
-        if any(_cell(row, name, column) not in ("-", "0" if name == "unread" else "-") for row in rows)
-    }
+    """Return the columns that have a value for some judge, and that of unread replies where there are any."""
+    there = {name for row in _judges(body) for name in _known(row)}
+    return {name: column for name, column in COLUMNS.get(str(body.get("kind")), {}).items() if name in there}
+
+
+def _known(row: Row) -> Iterator[str]:
+    for name, value in as_mapping(row.get("published")).items():
+        if finite(value) is not None and (value or name != "unread"):
+            yield name
+    yield from (name for name in as_mapping(row.get("corrected")) if _figure(row, name))
 
 
 def _cell(row: Row, name: str, column: Column) -> str:
@@ -268,28 +270,33 @@ def title(body: Mapping[str, Json]) -> str:
     return f"{items}{drawn} {noun}{' (--sample)' if drawn else ''}, {body.get('kind')} verdicts"
 
 
-def beside(body: Mapping[str, Json]) -> Iterator[str]:
-    """Return the sentences of the tables beside the judges: agreement, ranking, and what options asked for."""
+def beside(body: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    """Return what the tables beside the judges say, by name: agreement, ranking, and what options asked for."""
     parts = _parts(body)
-    yield from _agreed(body, parts.get("ranking", []))
+    yield from _together(body, parts.get("ranking", []))
     yield from _framed(body, parts.get("self_evaluation_tests", []))
-    if likely := [
-        (str(row.get("judge")), finite(as_mapping(row.get("own_less_others")).get("value")))
-        for row in parts.get("perplexity", [])
-    ]:
-        each = ", ".join(f"{judge} {value:.2f}" for judge, value in likely if value is not None)
-        yield f"Own less others' log-perplexity, nats a token: {each}. Below 0 its own are likelier to it."
+    likely = {str(row.get("judge")): row.get("own_less_others") for row in parts.get("perplexity", [])}
+    known = {
+        judge: value for judge, told in likely.items() if (value := finite(as_mapping(told).get("value"))) is not None
+    }
+    if known:
+        each = ", ".join(f"{judge} {value:.2f}" for judge, value in known.items())
+        yield "Log-perplexity, own less others'", f"{each} nats a token (below 0: its own are likelier to it)"
     for name in dict.fromkeys(str(row.get("committee")) for row in parts.get("committee", [])):
         some = [row for row in parts["committee"] if row.get("committee") == name]
         alone, together = (_mean(some, f"hspp_instance_self{end}") for end in ("", "_committee"))
-        yield f"{capital(name)} of {len(some)}: HSPP of comparisons {alone} for its members, {together} for all together."
+        yield (
+            f"{capital(name)} of {len(some)}",
+            f"HSPP of comparisons {alone} for its members, {together} for all together",
+        )
     for way in dict.fromkeys(str(row.get("by")) for row in parts.get("slices", [])):
         some = [row for row in parts["slices"] if (row.get("by"), row.get("judge")) == (way, "mean")]
         by = sorted(
             (v, str(row.get("slice"))) for row in some if (v := finite(row.get("hspp_rubric_self"))) is not None
         )
         if by:
-            yield f"HSPP by {way}: {by[0][0]:.2f} ({by[0][1]}) to {by[-1][0]:.2f} ({by[-1][1]})."
+            (low, least), (high, most) = by[0], by[-1]
+            yield f"HSPP by {way}", f"{low:.2f} ({least}) to {high:.2f} ({most})"
 
 
 def _parts(body: Mapping[str, Json]) -> dict[str, list[dict[str, Json]]]:
@@ -302,39 +309,29 @@ def _mean(rows: Sequence[Row], name: str) -> str:
     return f"{fmean(values):.2f}" if values else "not known"
 
 
-def _agreed(body: Mapping[str, Json], ranked: Sequence[Row]) -> Iterator[str]:
+def _together(body: Mapping[str, Json], ranked: Sequence[Row]) -> Iterator[tuple[str, str]]:
     panel = as_mapping(body.get("panel"))
-    values = [
-        f"{name} {v:.2f}"
-        for name, value in as_mapping(panel.get("agreement")).items()
-        if (v := finite(value)) is not None
-    ]
-    if values:
-        yield f"Agreement of the judges: {', '.join(values)}."
-    places = {name: [finite(row.get(name)) for row in ranked] for name in ("rank_mean", "rank_mean_with_own")}
-    known = sorted(
-        zip(
-            (p if p is not None else inf for p in places["rank_mean"]),
-            map(str, (row.get("author") for row in ranked)),
-            strict=True,
-        )
-    )
+    agreed = {name: finite(value) for name, value in as_mapping(panel.get("agreement")).items()}
+    if values := [f"{name} {value:.2f}" for name, value in agreed.items() if value is not None]:
+        yield "Agreement of the judges", ", ".join(values)
+    places = [tuple(finite(row.get(name)) for name in ("rank_mean", "rank_mean_with_own")) for row in ranked]
+    known = sorted((place[0], str(row.get("author"))) for place, row in zip(places, ranked, strict=True) if place[0])
     if known:
-        moved = sum(a != b for a, b in zip(*places.values(), strict=True))
-        own = f"own verdicts change the place of {moved} of {len(ranked)}" if moved else "own verdicts change no place"
-        yield f"Best authors: {', '.join(name for _, name in known[:MOST])}; {own}."
+        moved = sum(one != other for one, other in places)
+        own = f"own verdicts change {f'{moved} of {len(ranked)} places' if moved else 'no place'}"
+        yield "Best authors", f"{', '.join(name for _, name in known[:MOST])}; {own}"
     firsts: dict[str, list[str]] = {}
     for one in map(as_mapping, as_list(panel.get("leave_one_out"))):
         firsts.setdefault(str(one.get("best")), []).append(str(one.get("judge")))
-    if len(firsts) > 1:
-        rest = [(best, judges) for best, judges in sorted(firsts.items(), key=lambda kv: -len(kv[1]))][1:]
-        yield f"Who is first hangs on single judges: {'; '.join(f'without {_names(j, 0)} it is {best}' for best, j in rest)}."
+    usual = max(firsts, key=lambda best: len(firsts[best]), default="")
+    if others := [f"{best} without {_names(without, 0)}" for best, without in firsts.items() if best != usual]:
+        yield "First in the ranking", f"{usual}, but {', '.join(others)}"
 
 
-def _framed(body: Mapping[str, Json], tests: Sequence[Row]) -> Iterator[str]:
+def _framed(body: Mapping[str, Json], tests: Sequence[Row]) -> Iterator[tuple[str, str]]:
     dimensions = list(dict.fromkeys(str(row["dimension"]) for row in tests if row.get("dimension")))
     if len(dimensions) > 1:
-        yield f"Dimensions: {', '.join(d for d in dimensions if d != 'mean')}; the figures above are of their mean."
+        yield "Dimensions", f"{', '.join(d for d in dimensions if d != MEAN)}; the figures above are of their mean"
     by: dict[str, dict[str, float]] = {}
     for row in tests:
         value = finite(as_mapping(row.get("difference")).get("value"))
@@ -345,10 +342,8 @@ def _framed(body: Mapping[str, Json], tests: Sequence[Row]) -> Iterator[str]:
     if both:
         judge = max(both, key=lambda name: abs(both[name][0] - both[name][1]))
         first, second = both[judge]
-        yield (
-            f"Asked how bad in place of how good, own less received changes most for {judge}: {first:.2f} to "
-            f"{second:.2f} {_points(body)}."
-        )
+        changed = f"own less received changes most for {judge}, {first:.2f} to {second:.2f} {_points(body)}"
+        yield "Asked how bad in place of how good", changed
 
 
 def summary(body: Mapping[str, Json], width: int, written: Sequence[str] = ()) -> str:
@@ -366,7 +361,7 @@ def summary(body: Mapping[str, Json], width: int, written: Sequence[str] = ()) -
     titles = [words_of(name).title for name in parts if name in ASKED]
     tables = f"{len(parts) - len(titles)}{' other' * bool(titles)} tables"
     rest = f"More ({', '.join([*titles, tables])}, heat maps): {where}."
-    texts = [" ".join(beside(body)), *told[:MOST], *more, rest, next_step(body)]
+    texts = [" ".join(f"{name}: {text}." for name, text in beside(body)), *told[:MOST], *more, rest, next_step(body)]
     paragraphs = [title(body), *headline(body).splitlines(), "", *lines, f"{keys}.", *texts]
     table = set(lines)
     return "\n".join(
@@ -384,7 +379,10 @@ def next_step(body: Mapping[str, Json]) -> str:
     if fond := [judge for judge, (_, low, _) in pulls.items() if low > 0]:
         return f"Next: let other judges, or a panel, judge the answers of {_names(fond, 0)}."
     if not pulls:
-        return 'Next: label equally good pairs of an own and another answer ("better": "tie"): 10 questions at least, 80 decide.'
+        return (
+            'Next: label equally good pairs of an own and another answer ("better": "tie"): 10 questions at least, '
+            "80 decide."
+        )
     return "Next: claim own_pull in CI: pytest suites/ --calm-judge=JUDGE.toml --calm-peers=RECORD.json"
 
 
@@ -398,12 +396,13 @@ def sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
     return (
         Section("Each judge", (), table),
         Section("What the columns mean", tuple((capital(head), what) for head, what in meanings(body, shown))),
+        Section("All judges together", tuple(beside(body))),
     )
 
 
 page = Page(
     "calm \N{MIDDLE DOT} whether judges prefer their own answers",
-    headline=lambda body: f"{headline(body)}\n{title(body)}.\n" + "\n".join([*beside(body), next_step(body)]),
+    headline=lambda body: f"{headline(body)}\n{next_step(body)}\n{title(body)}.",
     notes=lambda body: tuple(limits(body, columns(body))),
     sections=sections,
 )
