@@ -181,7 +181,7 @@ def sentence(one: Finding) -> str:
 
 def of_judge(who: str, measure: str, figure: tuple[float, float, float], task: str, scale: Mapping[str, float]) -> str:
     """Return what a value and its bounds say of a judge that is named, as its findings do; its cases are to follow."""
-    said, unit = _said(measure, None, "", task, scale)
+    said, unit = _said(measure, 0.0, "abs<=", task, scale)  # a bound that is not 0 is not shown as 0
     value, low, high = figure
     turned = value < 0
     if turned:

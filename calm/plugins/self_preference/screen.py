@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import Final, TypeAlias
 
 from calm.models.wire import Json
+from calm.plugins.self_preference.contrasts import SAME
 from calm.plugins.self_preference.parts import MEAN
 from calm.results.parts import aligned, words_of
 from calm.results.reports.charts import finite
@@ -25,6 +26,10 @@ Figure: TypeAlias = tuple[float, float, float]
 """Value and bounds."""
 
 
+MORE_PLACES: Final = 3
+"""So many more digits a number may take that would else be shown as 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the table of judges: its head, what it is in words, and how a number of it is shown."""
@@ -35,8 +40,11 @@ class Column:
     places: int = 2
 
     def shown(self, number: float) -> str:
-        """Return a number of this column."""
-        return f"{number * self.factor:z.{self.places}f}"
+        """Return a number of this column; one that is not 0 is not shown as 0."""
+        shown, places = number * self.factor, self.places
+        while places < self.places + MORE_PLACES and abs(shown) > SAME and not float(f"{shown:.{places}f}"):
+            places += 1
+        return f"{shown:z.{places}f}"
 
 
 PULL, EXCESS, SCORES, OUTSIDER = "own_pull", "self_preference_excess", "score_excess", "excess_over_outsider"
