@@ -26,12 +26,12 @@ class Words:
 
 PARTS: Final[Mapping[str, Words]] = {
     "opportunity_counts": Words(
-        "own pairs by people's choice > the judge's",
+        "pairs of each judge's own answer and another one, by people's choice > the judge's choice",
         "own > other: people chose the judge's own answer, the judge the other one. undecided: the judge's orders "
         "differ, or it says tie.",
     ),
     "opportunity": Words(
-        "equal opportunity and parity",
+        "equal opportunity and demographic parity",
         "gap: recall of own answers less that of others' answers, over pairs that both decided. parity: own less other "
         "choices, over all pairs that the judge decided, whatever people say. Each bound is one-sided at 5 %. "
         "outsiders: the mean of unrelated judges on the same pairs; a fair judge's gap is not 0, so compare with them.",

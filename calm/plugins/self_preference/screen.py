@@ -255,19 +255,16 @@ def limits(body: Mapping[str, Json], shown: Mapping[str, Column]) -> list[str]:
 
 
 MOST_NAMED: Final = 5
-"""So many authors whose answers are left out have a line each; the file holds the counts of all."""
+"""So many authors whose answers are left out are named; the file holds the counts of all."""
 
 
 def left_out(counts: Json | Mapping[str, int]) -> list[str]:
-    """Return whose answers are in no figure."""
-    if not isinstance(counts, Mapping):
+    """Return whose answers are in no figure, as one line."""
+    if not isinstance(counts, Mapping) or not counts:
         return []
-    of = "left out, as its family is stated as unknown, so that nobody can be compared with it"
-    if len(counts) > MOST_NAMED:
-        first = ", ".join(list(counts)[:MOST_NAMED])
-        named = f"{first} and {len(counts) - MOST_NAMED} more authors"
-        return [f"{named}: cases with their answers left out, as their families are stated as unknown"]
-    return [f"{author}: {count} case{'s' * (count != 1)} with its answers {of}" for author, count in counts.items()]
+    named = [f"{author} ({count} case{'s' * (count != 1)})" for author, count in list(counts.items())[:MOST_NAMED]]
+    more = f" and {len(counts) - MOST_NAMED} more authors" if len(counts) > MOST_NAMED else ""
+    return [f"Left out, as their family is stated as unknown: answers of {', '.join(named)}{more}."]
 
 
 def title(body: Mapping[str, Json]) -> str:

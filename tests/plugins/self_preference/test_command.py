@@ -603,12 +603,12 @@ def test_an_author_that_is_no_judge_needs_no_file_of_a_judge(studio, capsys):
     assert all(body == bodies[0][1] for _, body in bodies)
     assert bodies[0][1]["families"] == FAMILIES | {"human": "human"}
     assert bodies[0][1]["left_out"] == {}
-    assert "left out" not in told
+    assert "Left out" not in told
     assert (status, without["left_out"], without["families"]) == (0, {"human": 40}, FAMILIES)
     assert "human" not in without["matrices"][0]["generators"]
-    assert "human: 40 cases with its answers left out, as its family is stated as unknown" in " ".join(left.split())
+    assert "Left out, as their family is stated as unknown: answers of human (40 cases)" in " ".join(left.split())
     assert planned == 0
-    assert "human: 40 cases with its answers left out" in capsys.readouterr().out
+    assert "answers of human (40 cases)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
