@@ -133,6 +133,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "l2w_others": "to win, others",
     "l2t_others": "to tie, others",
     "p_holm": "p Holm",
+    "self_minus_outsiders": "self minus outsiders, of the scale",
     "mean_with_own": "with own",
     "peer_rate": "Peer Rank rate",
     "rank_mean": "rank",

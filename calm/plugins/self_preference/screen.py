@@ -83,8 +83,6 @@ COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
 """The columns by kind of verdict, those first that are left out last; the first two with bounds make the sentences."""
 MOST: Final = 3
 """So many judges, reasons or notes are told by themselves; the rest is counted."""
-
-
 ASKED: Final = frozenset(
     {"opportunity", "committee", "committee_size", "agreement_filter", "slices", "framing_differences", "perplexity"}
 )
@@ -99,8 +97,9 @@ def headline(body: Mapping[str, Json]) -> str:
     why this may be quality.
     """
     kind, rows = str(body.get("kind")), _judges(body)
-    beyond = SCORES if kind == "score" else EXCESS
-    found: dict[str, dict[str, Figure]] = {PULL: {}, beyond: {}}
+    found: dict[str, dict[str, Figure]] = {
+        name: {} for name in (PULL, SCORES if kind == "score" else EXCESS) if kind in COLUMNS
+    }
     unknown: dict[str, list[str]] = {}
     for row in rows:
         told = [name for name in found if _figure(row, name)]
@@ -131,17 +130,12 @@ def _told(body: Mapping[str, Json], kind: str, name: str, figures: Mapping[str, 
         (judge for judge, (_, low, high) in figures.items() if low > 0 or high < 0), key=lambda j: -figures[j][0]
     )
     for judge in sure[:1]:
-        value, low, high = (number / (unit if name == SCORES else 1) for number in figures[judge])
+        first = figures[judge]
+        value, low, high = (number / (unit if name == SCORES else 1) for number in first)
         yield f"{of_judge(judge, name, (value, low, high), kind, scale)}, from {counts[judge]} questions)."
-    for words, some in (
-        ("Likewise", [judge for judge in sure[1:] if (figures[judge][0] < 0) == (figures[sure[0]][0] < 0)]),
-        (
-            "The other way round",
-            [judge for judge in sure[1:] if (figures[judge][0] < 0) != (figures[sure[0]][0] < 0)],
-        ),
-    ):
-        if some:
-            yield f"{words} {_each(column, {judge: figures[judge] for judge in some})}."
+        for words, alike in (("Likewise", True), ("The other way round", False)):
+            if some := {one: figures[one] for one in sure[1:] if (figures[one][0] * first[0] > 0) == alike}:
+                yield f"{words} {_each(column, some)}."
     left = {judge: figure for judge, figure in figures.items() if judge not in sure}
     if left:
         values, lows, highs = zip(*left.values(), strict=True)
@@ -160,7 +154,7 @@ def _each(column: Column, figures: Mapping[str, Figure]) -> str:
 def _names(judges: Sequence[str], of: int) -> str:
     if len(judges) == of > 1:
         return "all judges"
-    return ", ".join(judges) if len(judges) <= MOST else f"the {len(judges)} others"
+    return ", ".join(judges) if len(judges) <= MOST else f"the {len(judges)} others" if of else f"{len(judges)} judges"
 
 
 def _subject(judges: Sequence[str], of: int) -> str:
@@ -173,12 +167,13 @@ def _unit(column: Column, body: Mapping[str, Json]) -> str:
 
 def _points(body: Mapping[str, Json]) -> str:
     scale = _scale(body)
-    return f"points of {scale['low']:g} to {scale['high']:g}" if scale else "of the scale (a share)"
+    return f"points of {scale['low']:g} to {scale['high']:g}" if scale else "of a scale from 0 to 1"
 
 
 def _scale(body: Mapping[str, Json]) -> dict[str, float]:
     ends = {name: finite(as_mapping(body.get("scale")).get(name)) for name in ("low", "high")}
-    return {name: end for name, end in ends.items() if end is not None} if None not in ends.values() else {}
+    known = {name: end for name, end in ends.items() if end is not None}
+    return known if len(known) == len(ends) and known["low"] < known["high"] else {}
 
 
 def _judges(body: Mapping[str, Json]) -> list[dict[str, Json]]:
@@ -229,7 +224,7 @@ def meanings(body: Mapping[str, Json], shown: Mapping[str, Column]) -> list[tupl
     found = [(c.head, f"{c.what}{f', {_points(body)}' * (name in points)}") for name, c in shown.items()]
     level = next((finite(_estimate(row, name).get("level")) for row in _judges(body) for name in shown), None) or 0.05
     n = len(_judges(body))
-    bounds = f"one-sided at {level:.0%}, so {2 * n * level:.2g} of {n} fair judges look biased by chance"
+    bounds = f"one-sided at {level:.0%}, so up to {2 * n * level:.2g} of {n} fair judges look biased by chance"
     return (
         [*found, ("[bounds]", bounds)] if any(_figure(row, name) for row in _judges(body) for name in shown) else found
     )
@@ -241,6 +236,8 @@ def limits(body: Mapping[str, Json], shown: Mapping[str, Column]) -> list[str]:
     if lost := as_mapping(body.get("lost")):
         n, of, why = (lost.get(name) for name in ("n", "of", "why"))
         found.append(f"from a part of the data: {n} of {of} verdicts were lost: {why}")
+    if body.get("kind") == "score" and "scale" in body and not _scale(body):
+        found.append("The judges' scales differ, so that scores are shares of each judge's own.")
     found += left_out(body.get("left_out"))
     found += [str(as_mapping(leak).get("text", "")) for leak in as_list(body.get("leaks"))]
     reasons: dict[str, list[str]] = {}
