@@ -149,8 +149,6 @@ COLUMNS: Final[Mapping[str, str]] = {
 """Columns that are not called as in the record; in all others a space stands for `_`."""
 
 INDENT: Final = "  "
-GAP: Final = 2
-"""Spaces between two columns."""
 FEW: Final = 0.01
 """Shares below this are shown to four places."""
 
@@ -193,11 +191,6 @@ def cell(value: Json) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(cell, value))
     return "-" if value is None else str(value)
-
-
-def columns_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
-    """Return the columns of some rows, in the order of their first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def section(title: str, rows: Sequence[Sequence[str]], most: int, *, last: bool = False) -> list[str]:
