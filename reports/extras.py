@@ -168,7 +168,7 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     """Return what the extras say of self-preference; None where there is nothing to show."""
     body = as_mapping(extras.get("self_preference"))
     families = {name: str(family) for name, family in as_mapping(body.get("families")).items()}
-    matrices = [as_mapping(m) for m in as_list(body.get("matrices"))]
+    matrices = objects(body.get("matrices"))
     if "matrix" in body:
         matrices.append({**body, "values": body["matrix"]})
     heats = [h for m in matrices if (h := heat_of(m, m.get("judges"), m.get("generators"), families)) is not None]
@@ -179,7 +179,7 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
         told = ("n", "of", "why")
         notes.insert(0, "{} of {} verdicts were lost: {}".format(*(_in_words(lost.get(name)) for name in told)))
     panel = as_mapping(body.get("panel"))
-    without = [row for row in map(as_mapping, as_list(panel.get("leave_one_out"))) if row]
+    without = objects(panel.get("leave_one_out"))
     found = SelfPreference(
         tuple(heats),
         tuple(curves),
@@ -188,7 +188,7 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
         _table(without),
         (
             *(Part(title, (), table, None) for title, rows in _figures(body).items() if (table := _table(rows))),
-            *(part for one in as_list(body.get("parts")) if (part := _part(as_mapping(one))) is not None),
+            *(part for one in objects(body.get("parts")) if (part := _part(one)) is not None),
         ),
     )
     return found if heats or curves or found.agreement or found.parts else None
@@ -196,7 +196,7 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
 
 def _part(body: Mapping[str, Json]) -> Part | None:
     name, reason = body.get("name"), body.get("reason")
-    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
+    rows = objects(body.get("rows"))
     if not isinstance(name, str) or not (rows or reason):
         return None
     words = words_of(name)
@@ -235,7 +235,7 @@ def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
 def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
     """Return what the extras say of mitigations; None where there is nothing to show."""
     body = as_mapping(extras.get("mitigations"))
-    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
+    rows = objects(body.get("rows"))
     grid = as_mapping(body.get("attack_grid"))
     attacks = heat_of({**grid, "values": grid.get("matrix")}, grid.get("rows"), grid.get("columns"), {})
     table = _table(rows)
@@ -272,9 +272,9 @@ def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
 
 def _figures(body: Mapping[str, Json]) -> dict[str, list[dict[str, Json]]]:
     """Return the tables of all figures of the judges by title, and what is missing or left out of them, and why."""
-    tables: dict[str, list[dict[str, Json]]] = {"figures": [row for row in _objects(body.get("rows")) if row]}
+    tables: dict[str, list[dict[str, Json]]] = {"figures": objects(body.get("rows"))}
     whys: dict[tuple[str, str], list[str]] = {}
-    for judge in _objects(body.get("judges")):
+    for judge in objects(body.get("judges")):
         about = {"judge": judge.get("judge"), "family": judge.get("family")}
         for part, title in (("corrected", "all corrected figures"), ("published", "all published figures")):
             figures = {name: _estimate(value) for name, value in as_mapping(judge.get(part)).items()}
@@ -289,10 +289,6 @@ def _figures(body: Mapping[str, Json]) -> dict[str, list[dict[str, Json]]]:
         for (name, why), judges in whys.items()
     ]
     return tables
-
-
-def _objects(value: Json) -> list[dict[str, Json]]:
-    return [one for one in map(as_mapping, as_list(value)) if one]
 
 
 def _estimate(value: Json) -> Json:
@@ -418,6 +414,11 @@ def as_mapping(value: Json) -> dict[str, Json]:
 def as_list(value: Json) -> list[Json]:
     """Return a list of a record; an empty one for anything else."""
     return value if isinstance(value, list) else []
+
+
+def objects(value: Json) -> list[dict[str, Json]]:
+    """Return the objects of a list of a record that hold something."""
+    return [one for one in map(as_mapping, as_list(value)) if one]
 
 
 DEEPEST: Final = 3

@@ -17,7 +17,7 @@ from calm.plugins.self_preference.contrasts import SAME
 from calm.plugins.self_preference.parts import MEAN
 from calm.results.parts import aligned, words_of
 from calm.results.reports.charts import finite
-from calm.results.reports.extras import Section, Table, as_list, as_mapping
+from calm.results.reports.extras import Section, Table, as_mapping, objects
 from calm.results.reports.pages import Page
 from calm.results.sentences import capital, of_judge
 
@@ -96,7 +96,7 @@ def headline(body: Mapping[str, Json]) -> str:
     The pull of own answers decides; where a judge has none, what it takes beyond judges of other families is told, and
     why this may be quality.
     """
-    kind, rows = str(body.get("kind")), _judges(body)
+    kind, rows = str(body.get("kind")), objects(body.get("judges"))
     found: dict[str, dict[str, Figure]] = {
         name: {} for name in (PULL, SCORES if kind == "score" else EXCESS) if kind in COLUMNS
     }
@@ -123,7 +123,7 @@ def headline(body: Mapping[str, Json]) -> str:
 
 def _told(body: Mapping[str, Json], kind: str, name: str, figures: Mapping[str, Figure]) -> Iterator[str]:
     column = COLUMNS[kind][name]
-    counts = {str(row.get("judge")): _estimate(row, name).get("n") for row in _judges(body)}
+    counts = {str(row.get("judge")): _estimate(row, name).get("n") for row in objects(body.get("judges"))}
     scale = _scale(body)
     unit = scale["high"] - scale["low"] if scale else 1.0
     sure = sorted(
@@ -139,7 +139,11 @@ def _told(body: Mapping[str, Json], kind: str, name: str, figures: Mapping[str, 
     left = {judge: figure for judge, figure in figures.items() if judge not in sure}
     if left:
         values, lows, highs = zip(*left.values(), strict=True)
-        who = "any judge" if not sure and len(left) == len(_judges(body)) else _names(list(left), len(figures))
+        who = (
+            "any judge"
+            if not sure and len(left) == len(objects(body.get("judges")))
+            else _names(list(left), len(figures))
+        )
         spread = " to ".join(dict.fromkeys(column.shown(end) for end in (min(values), max(values))))
         bounds = f"bounds {column.shown(min(lows))} to {column.shown(max(highs))}"
         yield f"No preference is proven of {who}: {spread}{_unit(column, body)} ({bounds})."
@@ -176,10 +180,6 @@ def _scale(body: Mapping[str, Json]) -> dict[str, float]:
     return known if len(known) == len(ends) and known["low"] < known["high"] else {}
 
 
-def _judges(body: Mapping[str, Json]) -> list[dict[str, Json]]:
-    return [row for row in map(as_mapping, as_list(body.get("judges"))) if row]
-
-
 def _estimate(row: Row, name: str) -> dict[str, Json]:
     return as_mapping(as_mapping(row.get("corrected")).get(name))
 
@@ -191,7 +191,7 @@ def _figure(row: Row, name: str) -> Figure | None:
 
 def columns(body: Mapping[str, Json]) -> dict[str, Column]:
     """Return the columns that have a value for some judge, and that of unread replies where there are any."""
-    there = {name for row in _judges(body) for name in _known(row)}
+    there = {name for row in objects(body.get("judges")) for name in _known(row)}
     return {name: column for name, column in COLUMNS.get(str(body.get("kind")), {}).items() if name in there}
 
 
@@ -212,8 +212,8 @@ def _cell(row: Row, name: str, column: Column) -> str:
 
 def cells(body: Mapping[str, Json], shown: Mapping[str, Column], *more: str) -> list[list[str]]:
     """Return the table: its heads, then a row for each judge; `more` are keys of a judge that stand behind its name."""
-    rows = [[str(row.get(key, "-")) for key in ("judge", *more)] for row in _judges(body)]
-    figures = [[_cell(row, name, column) for name, column in shown.items()] for row in _judges(body)]
+    rows = [[str(row.get(key, "-")) for key in ("judge", *more)] for row in objects(body.get("judges"))]
+    figures = [[_cell(row, name, column) for name, column in shown.items()] for row in objects(body.get("judges"))]
     heads = ["judge", *more, *(column.head for column in shown.values())]
     return [heads, *([*a, *b] for a, b in zip(rows, figures, strict=True))]
 
@@ -222,12 +222,13 @@ def meanings(body: Mapping[str, Json], shown: Mapping[str, Column]) -> list[tupl
     """Return what each column means, and what its bounds are worth for so many judges."""
     points = {SCORES, OUTSIDER} if body.get("kind") == "score" else set()
     found = [(c.head, f"{c.what}{f', {_points(body)}' * (name in points)}") for name, c in shown.items()]
-    level = next((finite(_estimate(row, name).get("level")) for row in _judges(body) for name in shown), None) or 0.05
-    n = len(_judges(body))
-    bounds = f"one-sided at {level:.0%}, so up to {2 * n * level:.2g} of {n} fair judges look biased by chance"
-    return (
-        [*found, ("[bounds]", bounds)] if any(_figure(row, name) for row in _judges(body) for name in shown) else found
-    )
+    judges = objects(body.get("judges"))
+    levels = [level for row in judges for name in shown if (level := finite(_estimate(row, name).get("level")))]
+    if levels:
+        n, level = len(judges), levels[0]
+        chance = f"so up to {2 * n * level:.2g} of {n} fair judges look biased by chance"
+        found.append(("[bounds]", f"one-sided at {level:.0%}, {chance}"))
+    return found
 
 
 def limits(body: Mapping[str, Json], shown: Mapping[str, Column]) -> list[str]:
@@ -239,15 +240,15 @@ def limits(body: Mapping[str, Json], shown: Mapping[str, Column]) -> list[str]:
     if body.get("kind") == "score" and "scale" in body and not _scale(body):
         found.append("The judges' scales differ, so that scores are shares of each judge's own.")
     found += left_out(body.get("left_out"))
-    found += [str(as_mapping(leak).get("text", "")) for leak in as_list(body.get("leaks"))]
+    found += [str(leak.get("text", "")) for leak in objects(body.get("leaks"))]
     reasons: dict[str, list[str]] = {}
-    for row in _judges(body):
+    for row in objects(body.get("judges")):
         for name, column in shown.items():
             why, there = as_mapping(row.get("reasons")).get(name), _cell(row, name, column) != "-"
             if isinstance(why, str) and name != PULL and not (name == EXCESS and there):
                 missing = "" if there else "none: "
                 reasons.setdefault(f"{column.head}: {missing}{why}", []).append(str(row.get("judge")))
-    found += [f"{_subject(judges, len(_judges(body)))}: {why}" for why, judges in reasons.items()]
+    found += [f"{_subject(judges, len(objects(body.get('judges'))))}: {why}" for why, judges in reasons.items()]
     return [text for text in found if text]
 
 
@@ -302,8 +303,7 @@ def beside(body: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
 
 
 def _parts(body: Mapping[str, Json]) -> dict[str, list[dict[str, Json]]]:
-    parts = [as_mapping(part) for part in as_list(body.get("parts"))]
-    return {str(part.get("name")): [as_mapping(row) for row in as_list(part.get("rows"))] for part in parts}
+    return {str(part.get("name")): objects(part.get("rows")) for part in objects(body.get("parts"))}
 
 
 def _mean(rows: Sequence[Row], name: str) -> str:
@@ -323,7 +323,7 @@ def _together(body: Mapping[str, Json], ranked: Sequence[Row]) -> Iterator[tuple
         own = f"own verdicts change {f'{moved} of {len(ranked)} places' if moved else 'no place'}"
         yield "Best authors", f"{', '.join(name for _, name in known[:MOST])}; {own}"
     firsts: dict[str, list[str]] = {}
-    for one in map(as_mapping, as_list(panel.get("leave_one_out"))):
+    for one in objects(panel.get("leave_one_out")):
         firsts.setdefault(str(one.get("best")), []).append(str(one.get("judge")))
     usual = max(firsts, key=lambda best: len(firsts[best]), default="")
     if others := [f"{best} without {_names(without, 0)}" for best, without in firsts.items() if best != usual]:
@@ -377,7 +377,9 @@ def summary(body: Mapping[str, Json], width: int, written: Sequence[str] = ()) -
 
 def next_step(body: Mapping[str, Json]) -> str:
     """Return what to do next, by what is known of the judges."""
-    pulls = {str(row.get("judge")): found for row in _judges(body) if (found := _figure(row, PULL)) is not None}
+    pulls = {
+        str(row.get("judge")): found for row in objects(body.get("judges")) if (found := _figure(row, PULL)) is not None
+    }
     if fond := [judge for judge, (_, low, _) in pulls.items() if low > 0]:
         return f"Next: let other judges, or a panel, judge the answers of {_names(fond, 0)}."
     if not pulls:
