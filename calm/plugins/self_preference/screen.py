@@ -107,8 +107,9 @@ def headline(body: Mapping[str, Json]) -> str:
             found[told[0]][str(row.get("judge"))] = figure
         if PULL not in told:
             reasons = as_mapping(row.get("reasons"))
-            why = str(reasons.get("own" if not told and "own" in reasons else PULL) or "the record does not say why")
-            unknown.setdefault(why, []).append(str(row.get("judge")))
+            why = reasons.get(PULL) if told else reasons.get("own", reasons.get(PULL, "the record does not say why"))
+            if why:
+                unknown.setdefault(str(why), []).append(str(row.get("judge")))
     lines: list[str] = []
     for name, figures in found.items():
         if figures:
