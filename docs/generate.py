@@ -688,6 +688,12 @@ def hunted(*, test: bool) -> str:
     return fenced([re.sub(r"^.*/(tests/)", r"\1", line) for line in told.splitlines() if "test_found" in line])
 
 
+def own_answers() -> str:
+    """Return the screen of the guide's first `calm self-preference`, without the files that it writes."""
+    with TemporaryDirectory() as folder:
+        return fenced(run(Path(folder), "calm", "self-preference", "recorded:ifeval/GPT-5").splitlines())
+
+
 def linted() -> str:
     """Return what the guide's first `calm lint` prints."""
     page = ROOT / "docs" / "how-to" / "lint-a-prompt.md"
@@ -703,6 +709,7 @@ RUNS: dict[str, Callable[[], str]] = {
     "attack-grid": attack_grid,
     "lint-run": linted,
     "calibrate-run": calibrated,
+    "self-preference-run": own_answers,
     "readme-probe": readme_probe,
     "property-run": lambda: property_run("test_no_flip.py", "planted:refinement-aware=1"),
     "conversation-run": lambda: property_run("test_conversation.py", "planted:pushback=1"),

@@ -119,7 +119,6 @@ class SelfPreference:
     """What is shown of self-preference."""
 
     heats: tuple[Heat, ...]
-    tables: tuple[Table, ...]
     curves: tuple[Lines, ...]
     notes: tuple[str, ...]
     agreement: tuple[tuple[str, str], ...] = ()
@@ -169,11 +168,10 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     """Return what the extras say of self-preference; None where there is nothing to show."""
     body = as_mapping(extras.get("self_preference"))
     families = {name: str(family) for name, family in as_mapping(body.get("families")).items()}
-    matrices = [as_mapping(m) for m in as_list(body.get("matrices"))]
+    matrices = objects(body.get("matrices"))
     if "matrix" in body:
         matrices.append({**body, "values": body["matrix"]})
     heats = [h for m in matrices if (h := heat_of(m, m.get("judges"), m.get("generators"), families)) is not None]
-    tables = [t for rows in _figures(body) if (t := _table(rows)) is not None]
     curves = [c for c in (*_short_curves(body), *_bin_curves(body)) if c is not None]
     notes = [str(as_mapping(leak).get("text", "")) for leak in as_list(body.get("leaks"))]
     lost = as_mapping(body.get("lost"))
@@ -181,22 +179,24 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
         told = ("n", "of", "why")
         notes.insert(0, "{} of {} verdicts were lost: {}".format(*(_in_words(lost.get(name)) for name in told)))
     panel = as_mapping(body.get("panel"))
-    without = [row for row in map(as_mapping, as_list(panel.get("leave_one_out"))) if row]
+    without = objects(panel.get("leave_one_out"))
     found = SelfPreference(
         tuple(heats),
-        tuple(tables),
         tuple(curves),
         tuple(n for n in notes if n),
         _agreement(as_mapping(panel.get("agreement"))),
         _table(without),
-        tuple(part for one in as_list(body.get("parts")) if (part := _part(as_mapping(one))) is not None),
+        (
+            *(Part(title, (), table, None) for title, rows in _figures(body).items() if (table := _table(rows))),
+            *(part for one in objects(body.get("parts")) if (part := _part(one)) is not None),
+        ),
     )
-    return found if heats or tables or curves or found.agreement or found.parts else None
+    return found if heats or curves or found.agreement or found.parts else None
 
 
 def _part(body: Mapping[str, Json]) -> Part | None:
     name, reason = body.get("name"), body.get("reason")
-    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
+    rows = objects(body.get("rows"))
     if not isinstance(name, str) or not (rows or reason):
         return None
     words = words_of(name)
@@ -235,7 +235,7 @@ def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
 def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
     """Return what the extras say of mitigations; None where there is nothing to show."""
     body = as_mapping(extras.get("mitigations"))
-    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
+    rows = objects(body.get("rows"))
     grid = as_mapping(body.get("attack_grid"))
     attacks = heat_of({**grid, "values": grid.get("matrix")}, grid.get("rows"), grid.get("columns"), {})
     table = _table(rows)
@@ -270,19 +270,24 @@ def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
-    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
-    long = [judge for judge in map(as_mapping, as_list(body.get("judges"))) if judge]
-    tables = [rows]
-    for part in ("corrected", "published"):
-        found = []
-        for judge in long:
+def _figures(body: Mapping[str, Json]) -> dict[str, list[dict[str, Json]]]:
+    """Return the tables of all figures of the judges by title, and what is missing or left out of them, and why."""
+    tables: dict[str, list[dict[str, Json]]] = {"figures": objects(body.get("rows"))}
+    whys: dict[tuple[str, str], list[str]] = {}
+    for judge in objects(body.get("judges")):
+        about = {"judge": judge.get("judge"), "family": judge.get("family")}
+        for part, title in (("corrected", "all corrected figures"), ("published", "all published figures")):
             figures = {name: _estimate(value) for name, value in as_mapping(judge.get(part)).items()}
-            reasons = as_mapping(judge.get("reasons")) if part == "corrected" else {}
-            figures |= {name: f"none: {why}" for name, why in reasons.items() if name not in figures}
-            if figures:
-                found.append({"judge": judge.get("judge"), "family": judge.get("family"), **figures})
-        tables.append(found)
+            tables.setdefault(title, []).extend([{**about, **figures}] if figures else [])
+        said = [(name, str(why)) for name, why in as_mapping(judge.get("reasons")).items()]
+        for name, value in as_mapping(judge.get("corrected")).items():
+            said += [(name, f"{why} ({n})") for why, n in as_mapping(as_mapping(value).get("excluded")).items()]
+        for key in said:
+            whys.setdefault(key, []).append(str(judge.get("judge")))
+    tables["what is missing, or left out, and why"] = [
+        {"figure": capital(head_of(name)), "judges": ", ".join(judges), "reason": why}
+        for (name, why), judges in whys.items()
+    ]
     return tables
 
 
@@ -409,6 +414,11 @@ def as_mapping(value: Json) -> dict[str, Json]:
 def as_list(value: Json) -> list[Json]:
     """Return a list of a record; an empty one for anything else."""
     return value if isinstance(value, list) else []
+
+
+def objects(value: Json) -> list[dict[str, Json]]:
+    """Return the objects of a list of a record that hold something."""
+    return [one for one in map(as_mapping, as_list(value)) if one]
 
 
 DEEPEST: Final = 3

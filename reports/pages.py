@@ -55,7 +55,7 @@ class Page:
             title=_title(body),
             headline=self.headline(body) if self.headline else "",
             notes=self.notes(body) if self.notes else (),
-            sections=() if known else self._sections(body),
+            sections=self._sections(body) if self.sections or not known else (),
             preference=preference,
             mitigations=mitigations and replace(mitigations, said=""),  # the headline says it
             calm=__version__,

@@ -609,9 +609,8 @@ class Kind(StrEnum):
     )
     FEW_EQUAL = (
         "few-equal",
-        "preference cannot be told from skill with these data: what other judges miss, or share a taste for, looks the "
-        "same; pairs of an own and another answer that are known to be equally good tell: {} questions have one, {} "
-        "are needed",
+        "preference cannot be told from skill: {} questions have an own and another answer that are known to be "
+        "equally good, and {} are needed",
     )
     SHARED_PULL = (
         "shared-pull",

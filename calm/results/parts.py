@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from textwrap import wrap
 from typing import Final
 
 from calm.core.texts import CaseTexts, Change
@@ -39,57 +38,61 @@ PARTS: Final[Mapping[str, Words]] = {
         "outsiders: the mean of unrelated judges on the same pairs; a fair judge's gap is not 0, so compare with them.",
     ),
     "perplexity": Words(
-        "log-perplexity of the answers under the judge's own model, nats a token",
-        "own less others: means by question, each bound by Student's t and one-sided at 5 %. Below 0 the model finds "
+        "perplexity of own and other answers",
+        "Log-perplexity under the judge's own model, nats a token. own less others: means by question, each bound by "
+        "Student's t and one-sided at 5 %. Below 0 the model finds "
         "its own answers likelier.",
     ),
     "perplexity_curves": Words(
-        "win rates of one answer by its log-perplexity less that of the other",
-        "The one answer is the judge's own; in pairs without an own one, the author's that comes first by name. own "
+        "wins by perplexity",
+        "Win rates of one answer by its log-perplexity less that of the other. The one answer is the judge's own; in "
+        "pairs without an own one, the author's that comes first by name. own "
         "wins: by the judge, in pairs with an own answer; others wins: in the rest. Wilson's intervals of 95 %.",
     ),
     "hspp": Words(
-        "Harmful self-preference (HSPP)",
+        "harmful self-preference (HSPP)",
         "R: failed criteria that are credited. I: comparisons lost by the reference and not by the judge. Each is the "
         "rate on its own answers, or its family's, over the rate on those of all others; 1 is no preference.",
     ),
     "loss_shares": Words(
-        "Over-estimated comparisons: loss to win and loss to tie",
-        "Shares of the comparisons that the reference calls lost and the judge does not.",
+        "kinds of over-estimation",
+        "Of the comparisons that the reference calls lost and the judge does not: shares that it calls won, or tied.",
     ),
     "committee": Words(
-        "A committee in the place of each member",
-        "By the committee's verdicts, with the member's own answers and family.",
+        "committees",
+        "A committee in the place of each member: its verdicts, with the member's own answers and family.",
     ),
-    "committee_size": Words("Committees by size", "Means over the members of a committee and over the committees."),
+    "committee_size": Words("committees by size", "Means over the members of a committee and over the committees."),
     "agreement_filter": Words(
-        "Criteria on which the judges agree",
-        "Mean HSPP over the judges that have one. By cell: each answer to a criterion is kept on its own agreement.",
+        "HSPP where judges agree",
+        "Criteria on which so many pairs of judges agree: mean HSPP over the judges that have one. By cell: each "
+        "answer to a criterion is kept on its own agreement.",
     ),
     "slices": Words("HSPP by kind of criterion"),
     "ranking": Words(
-        "Ranking of the authors",
+        "ranking of the authors",
         "mean: score, or share of pairs won, without verdicts on own answers; with own: with these. strength: "
         "Bradley-Terry, on the log-odds scale, without own answers, each bound one-sided at 5 %, with the questions as "
         "clusters. Peer Rank: a judge weighs as much as its own answers win in the eyes of the others, and the rate is "
         "the share of comparisons won under these weights.",
     ),
     "transitivity": Words(
-        "Circles: a beats b, b beats c, c beats a",
-        "Shares of the n triples of authors in which each pair has a winner. Of authors: by who won more questions. "
+        "circles of authors",
+        "a beats b, b beats c, c beats a: shares of the n triples of authors in which each pair has a winner. Of "
+        "authors: by who won more questions. "
         "zeta: 1 without a circle, 0 with as many as there can be.",
     ),
     "judge_pairs": Words(
-        "How far each two judges agree",
+        "agreement of each two judges",
         "n: verdicts that both gave. raw: share of equal ones. Those that agree least come first.",
     ),
     "self_evaluation": Words(
-        "what judges give themselves, receive and give others",
+        "scores given and received",
         "own, received, given: mean over n questions, with the standard deviation (sd). Negative framings are turned "
         "back, so that a high score is good in each.",
     ),
     "self_evaluation_tests": Words(
-        "differences of these, with paired t tests",
+        "tests of these scores",
         "p Holm: adjusted for all judges. Where all differences are equal there is no t; the interval is then what the "
         "questions not asked still allow.",
     ),
@@ -99,7 +102,9 @@ PARTS: Final[Mapping[str, Words]] = {
         "scale; it needs no gold, and leniency is in it. unread: the greater share of either side's scores that hold "
         "no verdict; above 5 % there is no Err_SE.",
     ),
-    "framing_differences": Words("what the framing changes, over the same questions"),
+    "framing_differences": Words(
+        "what the framing changes", "Standard framing less the other one, over the same questions."
+    ),
 }
 """The tables that `calm self-preference` writes beside its rows, by name."""
 
@@ -138,6 +143,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "l2w_others": "to win, others",
     "l2t_others": "to tie, others",
     "p_holm": "p Holm",
+    "self_minus_outsiders": "self minus outsiders, of the scale",
     "mean_with_own": "with own",
     "peer_rate": "Peer Rank rate",
     "rank_mean": "rank",
@@ -156,8 +162,6 @@ COLUMNS: Final[Mapping[str, str]] = {
 """Columns that are not called as in the record; in all others a space stands for `_`."""
 
 INDENT: Final = "  "
-GAP: Final = 2
-"""Spaces between two columns."""
 FEW: Final = 0.01
 """Shares below this are shown to four places."""
 
@@ -202,11 +206,6 @@ def cell(value: Json) -> str:
     return "-" if value is None else str(value)
 
 
-def columns_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
-    """Return the columns of some rows, in the order of their first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
 def section(title: str, rows: Sequence[Sequence[str]], most: int, *, last: bool = False) -> list[str]:
     """Return a title, its first rows, or its last ones, and a count of the rest; nothing without rows."""
     if not rows:
@@ -237,43 +236,6 @@ def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
         "  ".join(pad(text, width) for pad, text, width in zip(pads, row, widths, strict=True)).rstrip()
         for row in clean
     ]
-
-
-def lines_of(
-    name: str, rows: Sequence[Mapping[str, Json]], reason: str = "", width: int | None = None, *, few: int = 0
-) -> list[str]:
-    """
-    Return a table for a terminal: its title, its rows, and what a reader must know.
-
-    One that is wider than `width` is split into pieces under each other, each with the first column. Of more than `few`
-    rows only the first are shown, and the rest is counted; 0 shows all.
-    """
-    words = words_of(name)
-    lines, shown = [f"{words.title}:"], rows[:few] if few else rows
-    left = len(rows) - len(shown)
-    more = f"{left} more row{'s' * (left != 1)}: in the record (-o) and on the page" if left else ""
-    for columns in _pieces(columns_of(rows), shown, None if width is None else width - len(INDENT)):
-        heads = [head_of(column) for column in columns]
-        table = aligned([heads, *([cell(row.get(column)) for column in columns] for row in shown)])
-        lines += [f"{INDENT}{line}" for line in table]
-    for text in (more, reason, words.note if rows else ""):
-        lines += [f"{INDENT}{line}" for line in (wrap(text, width - len(INDENT)) if width else [text]) if line]
-    return lines
-
-
-def _pieces(columns: list[str], rows: Sequence[Mapping[str, Json]], width: int | None) -> list[list[str]]:
-    if width is None or not columns:
-        return [columns] if columns else []
-    wide = {c: max(len(head_of(c)), *(len(cell(row.get(c))) for row in rows)) for c in columns}
-    first, *rest = columns
-    pieces, room = [[first]], width - wide[first]
-    for column in rest:
-        if len(pieces[-1]) > 1 and wide[column] + GAP > room:
-            pieces.append([first])
-            room = width - wide[first]
-        pieces[-1].append(column)
-        room -= wide[column] + GAP
-    return pieces
 
 
 NAMES: Final = 4

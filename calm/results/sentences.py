@@ -70,6 +70,10 @@ _POINTS: Final[Mapping[str, tuple[str, str]]] = {
     "scale_use": ("The verdicts on two cases are {n} apart, on average over all pairs of cases", ""),
     "mean_error": ("The judge is {n} above the gold on average", "The judge is {n} below the gold on average"),
     "mean_absolute_error": ("A verdict is {n} away from the gold on average", ""),
+    "score_excess": (
+        "The judge lifts its own answers over others by {n} more than judges of other families do",
+        "The judge lifts its own answers over others by {n} less than judges of other families do",
+    ),
 }
 """What is said where a verdict is a place on a scale; these figures are in points."""
 _LOW_IS_GOOD: Final[Mapping[str, tuple[str, str]]] = {
@@ -111,8 +115,8 @@ _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
         "Of two equally good answers the judge prefers the other in {n} more of 100 cases than its own",
     ),
     "self_preference_excess": (
-        "The judge gives its own answers {n} of 100 more than they deserve",
-        "The judge gives its own answers {n} of 100 less than they deserve",
+        "The judge takes its own answers in {n} more of 100 cases than judges of other families do",
+        "The judge takes its own answers in {n} fewer of 100 cases than judges of other families do",
     ),
 }
 """What the judge does, whatever the edit."""
@@ -173,6 +177,18 @@ def sentence(one: Finding) -> str:
     silent = one.reason.of(Kind.UNREAD_BY) if one.measure == "readable_rate" else None
     why = f": {silent}" if silent else ""
     return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){by}{_slot(one)}{why}"
+
+
+def of_judge(who: str, measure: str, figure: tuple[float, float, float], task: str, scale: Mapping[str, float]) -> str:
+    """Return what a value and its bounds say of a judge that is named, as its findings do; its cases are to follow."""
+    said, unit = _said(measure, 0.0, "abs<=", task, scale)  # a bound that is not 0 is not shown as 0
+    value, low, high = figure
+    turned = value < 0
+    if turned:
+        value, low, high = -value, -high, -low
+    words = said[turned].format(n=unit.shown(value) + unit.unit, **_names(task))
+    named = re.sub(r"\b[Tt]he judge\b", lambda _: who, words, count=1)
+    return f"{named} ({unit.bound(low, turned)} to {unit.bound(high, turned)}"
 
 
 def figure_of(one: Finding) -> str:

@@ -1,6 +1,7 @@
 """ "Investigating Bias in LLM Self-Evaluation" (ELTE, 2025): Table 1, all 150 cells, from the raw scores."""
 
 import json
+import re
 from dataclasses import replace
 from random import Random
 
@@ -95,11 +96,12 @@ def test_the_excess_is_double_centred_where_nothing_is_missing():
     assert found.value == pytest.approx(by_hand, abs=1e-12)
 
 
-def test_the_command_prints_table_1(tmp_path, capsys):
-    """All 150 cells from the record that `calm self-preference recorded:headlines/...` writes, and in its terminal."""
+def test_the_command_prints_table_1(tmp_path):
+    """All 150 cells from the record that `calm self-preference recorded:headlines/...` writes, a row of its page."""
     out = tmp_path / "headlines.json"
 
-    assert cli.main(["self-preference", "recorded:headlines/gpt-4.1-2025-04-14", "-o", str(out)]) == 0
+    given = ["-o", str(out), "--report", str(tmp_path / "page.html")]
+    assert cli.main(["self-preference", "recorded:headlines/gpt-4.1-2025-04-14", *given]) == 0
 
     parts = {part["name"]: part["rows"] for part in json.loads(out.read_text("utf-8"))["parts"]}
     names = {"pos": "standard", "neg": "negative"}
@@ -119,5 +121,5 @@ def test_the_command_prints_table_1(tmp_path, capsys):
         assert found == {name: row[name] for name in found}
         cells += len(found)
     assert cells == 150
-    told = capsys.readouterr().out
-    assert "claude-3-7-sonnet-20250219    negative  100  3.90  0.36    4.19      0.48         3.71   0.37" in told
+    shown = " ".join(re.findall("<bdi>([^<]*)</bdi>", (tmp_path / "page.html").read_text("utf-8")))
+    assert "claude-3-7-sonnet-20250219 negative 100 3.90 0.36 4.19 0.48 3.71 0.37" in shown

@@ -1,6 +1,6 @@
-"""Tables of a record for a terminal: their cells, their columns, and what is too wide for one line."""
+"""Tables of a record for a terminal: their cells and their columns."""
 
-from calm.results.parts import aligned, cell, lines_of
+from calm.results.parts import aligned, cell
 
 ROWS = [{"judge": "a", "one": 0.5, "two": {"value": 0.25, "low": 0.1, "high": 0.4}}, {"judge": "b", "one": None}]
 
@@ -20,29 +20,6 @@ def test_a_cell_says_what_it_holds(subtests):
     ]:
         with subtests.test(repr(value)):
             assert cell(value) == shown
-
-
-def test_a_table_that_is_too_wide_is_told_in_pieces():
-    """Each piece begins with the first column and fits; all columns are told once; without a width it is one."""
-    whole = lines_of("a_table", ROWS, "why it says little")
-    pieces = lines_of("a_table", ROWS, "why it says little", width=22)
-
-    assert whole == [
-        "a table:",
-        "  judge  one   two",
-        "  a      0.50  0.25 [0.10, 0.40]",
-        "  b      -     -",
-        "  why it says little",
-    ]
-    assert pieces[1:7] == [
-        "  judge  one",
-        "  a      0.50",
-        "  b      -",
-        "  judge  two",
-        "  a      0.25 [0.10, 0.40]",
-        "  b      -",
-    ]
-    assert pieces[7:] == ["  why it says little"]
 
 
 def test_hostile_cells_stay_in_their_line():

@@ -219,15 +219,16 @@ def enhancement_of(record: object, model: str) -> Ratio | None:
     """
     Return CALM's error of self-enhancement of a judge of scores from a record of schema `calm-self-preference/1`.
 
-    The means of the record are shares of the scale that it names; here they are scores on it. None where the record has
-    none of this model: other verdicts than scores, no own answers, or too many replies that hold no verdict.
+    Where the record has no `scale` its means are shares of the judge's; here they are scores on it. None where the
+    record has none of this model: other verdicts than scores, no own answers, or too many replies without a verdict.
     """
     for one in _entries(record, "judges", "judge", model):
         published = _object(one.get("published"))
         if published.get("self_enhancement_error", 0) is None:
             return None
         means = [published.get(name) for name in ("received", "own")]
-        ends = [_object(judged.get("scale")) for judged in _entries(record, "judged", "model", model)]
+        judged = [] if _object(record).get("scale") else _entries(record, "judged", "model", model)
+        ends = [_object(one.get("scale")) for one in judged]
         low, high = (ends[0].get("low"), ends[0].get("high")) if ends else (0.0, 1.0)
         known = [value for value in (low, high, *means) if isinstance(value, int | float)]
         if len(known) == len(means) + 2 and _object(record).get("kind") == "score":

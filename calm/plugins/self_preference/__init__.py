@@ -12,4 +12,4 @@ HOOKS = {
     "likelihoods": "calm.plugins.self_preference.record:likely_from",
 }
 
-PAGES = {"calm-self-preference": "calm.plugins.self_preference.record:page"}
+PAGES = {"calm-self-preference": "calm.plugins.self_preference.screen:page"}

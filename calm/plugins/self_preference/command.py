@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -274,7 +273,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
     from calm.gate.prices import plan_of
     from calm.gate.rehearsal import render
     from calm.plugins.self_preference.likelihood import server_of
-    from calm.plugins.self_preference.record import left_out
+    from calm.plugins.self_preference.screen import left_out
 
     found = survey_cross(arranged)
     print(printable(render(found, plan_of(found, len(found.cases), found.settings.design)), "\n"))
@@ -330,11 +329,12 @@ def _written(options: argparse.Namespace) -> list[Output]:
 
 
 def _report(figures: SelfPreference, body: dict[str, Json], options: argparse.Namespace) -> int:
-    from calm.plugins.self_preference.record import summary
+    from calm.plugins.self_preference.screen import summary
     from calm.results.outputs import OWN_ANSWERS, write_whole
     from calm.results.reports import pages
 
-    print(printable(summary(figures, body, get_terminal_size().columns if sys.stdout.isatty() else None), "\n"))
+    written = [name for name in (options.report, options.out) if name]
+    print(printable(summary(body, get_terminal_size().columns, written), "\n"))
     if options.out:
         text = json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
         write_whole(Path(options.out), [text, "\n"], OWN_ANSWERS)

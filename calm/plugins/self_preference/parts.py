@@ -18,7 +18,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import fsum, sqrt
 from operator import eq
@@ -31,7 +31,6 @@ import numpy as np
 from calm.core.annotations import Votes
 from calm.core.case import Framing
 from calm.core.claims import Estimate
-from calm.core.verdict import Scale
 from calm.errors import EstimateError
 from calm.experiment.crossing import AS_EVER, Wording
 from calm.models.wire import Json
@@ -80,8 +79,7 @@ class Part:
     A table beside the rows, such as the counts behind a figure: `name` in the record, and its rows, by column.
 
     `reason` says why it has no rows, or what limits it. `x` names the column of the rows that a chart puts on its
-    horizontal axis, and `lines` those that it draws; without `x` there is no chart. `few` says how many rows, the first
-    ones, a terminal shows; 0: all.
+    horizontal axis, and `lines` those that it draws; without `x` there is no chart.
     """
 
     name: str
@@ -89,18 +87,11 @@ class Part:
     reason: str = ""
     x: str = ""
     lines: tuple[str, ...] = ()
-    few: int = 0
 
 
 def known(value: float) -> float | None:
     """Return a number, None for NaN."""
     return None if np.isnan(value) else round(float(value), ROUND_OFF)
-
-
-MANY: Final = 6
-"""More judges than this have too many pairs for a terminal."""
-LEAST: Final = 3
-"""So many pairs are shown there then: those that agree least."""
 
 
 def judge_pairs(
@@ -133,8 +124,7 @@ def judge_pairs(
     if not rows:
         return ()
     rows.sort(key=lambda row: row[0])
-    few = LEAST if len(judges) > MANY else 0
-    return (Part("judge_pairs", tuple(row for _, row in rows), few=few),)
+    return (Part("judge_pairs", tuple(row for _, row in rows)),)
 
 
 def _of_scores(first: Sequence[Hashable], second: Sequence[Hashable]) -> dict[str, float | None]:
@@ -454,23 +444,13 @@ MEAN: Final = "mean"
 """What stands for a dimension where scores are the mean over all of them."""
 
 
-def evaluation_parts(
-    table: ScoreTable, worded: Mapping[Wording, ScoreTable], scales: Mapping[str, Scale] | None = None
-) -> tuple[Part, ...]:
+def evaluation_parts(table: ScoreTable, worded: Mapping[Wording, ScoreTable]) -> tuple[Part, ...]:
     """
     Return the parts of a table of scores, and of those of each wording in which they were asked.
 
     Without `worded` the table is that of the usual wording. Several dimensions also have their mean, by framing.
-    Scores that are shares of a scale are in its points, where `scales` says that all judges were asked on the same one.
     """
-    ends = {(scale.low, scale.high) for scale in (scales or {}).values()}
     tables = with_means(worded or {AS_EVER: table})
-    if len(ends) == 1:
-        [(low, high)] = ends
-        tables = {
-            wording: replace(one, scores=low + (high - low) * one.scores, low=low, high=high)
-            for wording, one in tables.items()
-        }
     found = {wording: evaluated(one, one.grid.judges) for wording, one in tables.items()}
     means: list[dict[str, Json]] = []
     tests: list[dict[str, Json]] = []

@@ -125,6 +125,8 @@ class SelfPreference:
     parts: tuple[Part, ...] = ()
     log_perplexities: LogPerplexities = field(default_factory=dict)
     """How likely a judge's model finds the answers, where it was asked."""
+    scale: Scale | None = None
+    """The scale of all judges of scores, in whose points the figures are; None: they are shares, or no scores."""
 
     def to_json(self) -> dict[str, object]:
         """Return it as JSON-able data, under the schema `calm-self-preference/1`."""
@@ -132,6 +134,7 @@ class SelfPreference:
             "schema": SCHEMA,
             "kind": self.kind,
             "items": self.items,
+            "scale": None if self.scale is None else {"low": self.scale.low, "high": self.scale.high},
             "families": dict(sorted(self.families.items())),
             "judges": [
                 {
@@ -193,7 +196,7 @@ class Tables:
     unread: Mapping[str, Unread] = field(default_factory=dict)
     """How many verdicts on single answers could not be read, by judge; empty where a record does not say."""
     scales: Mapping[str, Scale] = field(default_factory=dict)
-    """The scale that each judge was asked on, where the scores are shares of it."""
+    """The scale that each judge was asked on, where these differ: the scores are then shares of it, else its points."""
     shapes: Mapping[str, Task] = field(default_factory=dict)
     """The task of each judge."""
     asked: tuple[str, ...] = ()
@@ -419,7 +422,9 @@ class Tables:
                     reasons |= dict.fromkeys(("own", *reasons), f"{judge} gave no verdict that could be read")
             rows.append(JudgeRow(judge, self.grid.families[judge], published, corrected, reasons))
         known = {name: self.grid.families[name] for name in (*self.judges, *self.grid.generators)}
-        return SelfPreference(self.family, items, tuple(rows), found.matrices, known, parts=found.parts)
+        points = self.scores if not self.scales else None
+        scale = None if points is None else Scale(points.low, points.high)
+        return SelfPreference(self.family, items, tuple(rows), found.matrices, known, parts=found.parts, scale=scale)
 
 
 def _random(seed: int) -> Random:
@@ -539,8 +544,8 @@ def of_scores(tables: Tables, again: Callable[[], Random], level: float, draws: 
     Published: `own`, `received`, `given`, their t and p values and Holm's, and CALM's `self_enhancement_error`. A ratio
     of means depends on where the scale begins: where scores are shares, CALM's error is that on the scale of the judge.
 
-    Corrected: the double-centred `score_excess`, as a share of the scale, over all outsiders, and
-    `excess_over_outsider` over the neutral one, if it is named.
+    Corrected: the double-centred `score_excess` over all outsiders, and `excess_over_outsider` over the neutral one, if
+    it is named. All are in points of the scale; in shares of it where the judges' scales differ.
 
     Parts: CALM's error with the means that it divides, and graded self-evaluation, in each of the wordings in which the
     scores were asked (see `evaluation_parts`).
@@ -570,12 +575,12 @@ def of_scores(tables: Tables, again: Callable[[], Random], level: float, draws: 
             figures[ERROR] = errors[judge][ERROR]
         return figures
 
-    excess = partial(score_excess, table, rng=means, level=level, of_scale=True)
+    excess = partial(score_excess, table, rng=means, level=level)
     corrected: dict[str, Estimator] = {"score_excess": lambda judge: excess(judge=judge)}
     if outsider is not None:
         corrected["excess_over_outsider"] = lambda judge: excess(judge=judge, outsiders=[outsider])
     matrix = matrix_of(Unit.MEAN_SCORE, table.grid, tables.means())
-    parts = list(evaluation_parts(table, tables.worded, tables.scales))
+    parts = list(evaluation_parts(table, tables.worded))
     if errors:
         rows = ({"judge": one.judge, "n": one.n, **errors[one.judge]} for one in said if one.judge in errors)
         parts.append(Part("self_enhancement", tuple(rows)))

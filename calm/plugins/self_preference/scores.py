@@ -200,6 +200,18 @@ def mapped_back(table: ScoreTable) -> ScoreTable:
     return replace(table, scores=table.low + table.high - table.scores)
 
 
+def in_points(table: ScoreTable, scale: Scale) -> ScoreTable:
+    """
+    Return a table of shares of a scale in the points of that scale.
+
+    >>> grid = Grid(("a",), ("a",), {"a": "A"})
+    >>> in_points(ScoreTable(grid, ("1", "2"), np.array([[[0.5, np.nan]]]), 0, 1), Scale(1, 5)).scores.tolist()
+    [[[3.0, nan]]]
+    """
+    scores = np.clip(scale.low + (scale.high - scale.low) * table.scores, scale.low, scale.high)
+    return replace(table, scores=scores, low=scale.low, high=scale.high)
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
     """
@@ -234,26 +246,24 @@ def score_excess(
     outsiders: Sequence[str] | None = None,
     level: float = 0.05,
     draws: int = DRAWS,
-    of_scale: bool = False,
 ) -> Estimate:
     """
     Return the double-centred excess of a judge's scores for its own answers, with two one-sided bounds at `level`.
 
-    In points of the scale, or as a share of it (`of_scale`); 0 for a judge that is only lenient, or only good. See
-    `contrasts` for its definition: self and family cells are in no margin. Items are resampled whole; missing scores
-    leave their cell's mean. Name an `outsiders` judge for the excess over a neutral one alone. `resampled_means`, which
-    serve all judges of a table, may replace `rng`.
+    In points of the scale; 0 for a judge that is only lenient, or only good. See `contrasts` for its definition: self
+    and family cells are in no margin. Items are resampled whole; missing scores leave their cell's mean. Name an
+    `outsiders` judge for the excess over a neutral one alone. `resampled_means`, which serve all judges of a table, may
+    replace `rng`.
 
     Raises `EstimateError` where the judge wrote nothing, or there is no outsider.
     """
-    unit = table.high - table.low if of_scale else 1.0
     means = rng if isinstance(rng, Means) else resampled_means(table, rng, draws)
 
     def contrast(cells: Floats) -> Floats:
-        return excess(cells, table.grid, judge, target=target, usable=means.usable, outsiders=outsiders) / unit
+        return excess(cells, table.grid, judge, target=target, usable=means.usable, outsiders=outsiders)
 
     value = float(contrast(means.observed))
-    span = 2 * (table.high - table.low) / unit  # a difference of two differences of scores
+    span = 2 * (table.high - table.low)  # a difference of two differences of scores
     found = estimate_difference(value, contrast(means.replicates), len(table.items), level, span=span)
     return replace(found, excluded=too_few(table.grid, judge, target, means.usable, ~np.isnan(table.scores)))
 

@@ -32,7 +32,7 @@ from calm.plugins.self_preference.pairs import Known, pull_of_own
 from calm.plugins.self_preference.record import record
 from calm.plugins.self_preference.report import Tables
 from calm.plugins.self_preference.rubric import rubric_table_of
-from calm.plugins.self_preference.scores import averaged, score_tables_of
+from calm.plugins.self_preference.scores import averaged, in_points, score_tables_of
 from calm.plugins.self_preference.skill import Excess
 from calm.statistics.intervals import smallest_n
 
@@ -53,8 +53,11 @@ def tables_of(crossed: CrossResult, votes: Votes | None = None) -> Tables:
         return Tables(family, families, rubrics=table, unread=unread_of(judged), shapes=shapes, asked=asked)
     if family == "score":
         worded = score_tables_of(judged, families, UNIT)
-        usual = averaged([table for wording, table in worded.items() if wording.framing is Framing.STANDARD])
         scales = {one.model: one.asked_scale or one.scale for one in crossed.crossing.members}
+        if len({(scale.low, scale.high) for scale in scales.values()}) == 1:
+            _, scale = scales.popitem()
+            worded, scales = {wording: in_points(table, scale) for wording, table in worded.items()}, {}
+        usual = averaged([table for wording, table in worded.items() if wording.framing is Framing.STANDARD])
         return Tables(
             family,
             families,

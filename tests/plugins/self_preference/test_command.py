@@ -16,6 +16,7 @@ from calm.judges.judgefile import read_judge
 from calm.plugins.mitigate.panels import read_likelihoods
 from calm.plugins.self_preference.record import crossed_from
 from calm.plugins.self_preference.tables import tables_of
+from calm.results.reports.pages import render
 from tests.inside import run_inside
 from tests.lanes import slow
 from tests.plugins.self_preference.conftest import rows
@@ -195,8 +196,11 @@ def test_every_judge_is_put_to_every_author(crossed):
     assert status == 0
     assert ratios["alpha-1"]["low"] > 1.25
     assert all(ratios[model]["low"] < 1 < ratios[model]["high"] < 1.25 for model in ("beta-1", "gamma-1"))
-    assert f"alpha-1  alpha   {ratios['alpha-1']['value']:.2f} [" in told
-    assert "agreement of the judges: raw 0." in told
+    pull = body["judges"][0]["corrected"][PULL]
+    assert shown(told, "alpha-1")["ratio"].startswith(f"{ratios['alpha-1']['value']:.2f} [")
+    assert shown(told, "alpha-1")["pull"].startswith(f"{100 * pull['value']:.0f} [")
+    assert "alpha-1 prefers its own" in told
+    assert len(told.splitlines()) <= 26
     assert body["panel"]["agreement"]["raw"] > 0.8
     assert body["families"] == FAMILIES
 
@@ -248,7 +252,11 @@ def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
     planted = {author: 0.5 if author == "alpha-1" else 2.0 for author in MARKS}
     items = {case["item"] for case in body["cases"].values()}
     assert body["log_perplexities"]["alpha-1"] == dict.fromkeys(items, planted)
-    assert re.search(rf"alpha-1 +{MANY} +0\.50 +2\.00 +-1\.50\n", told)
+    [row] = [
+        r for part in body["parts"] if part["name"] == "perplexity" for r in part["rows"] if r["judge"] == "alpha-1"
+    ]
+    assert (row["items"], row["own"], row["others"], row["own_less_others"]["value"]) == (MANY, 0.5, 2.0, -1.5)
+    assert "alpha-1 -1.50" in told
     page = (one.folder / "cross.html").read_text("utf-8")
     points = sum(bool(b["n"]) for curve in curves.values() for bins in curve.values() for b in bins)
     assert page.count('<line class="bar l') == points
@@ -413,7 +421,8 @@ def test_scores_and_pairs_have_an_excess(studio, task):
     assert sum(excess["alpha-1"]["excluded"].values()) > 0  # pairs that are truly equal
     if task == "score":  # CALM divides scores, which begin at 1, and not shares of the scale
         told = body["judges"][0]["published"]
-        own, others = (1 + 9 * told[name] for name in ("own", "received"))
+        own, others = (told[name] for name in ("own", "received"))
+        assert body["scale"] == {"low": 1, "high": 10}
         assert body["judged"][0]["scale"] == {"low": 1, "high": 10}
         assert told["self_enhancement_error"] == pytest.approx(own / others - 1, abs=1e-6)
     again = json.loads(json.dumps(tables_of(crossed_from(body)).report(0).to_json()))
@@ -524,7 +533,7 @@ def test_verdicts_that_could_not_be_read_do_not_vanish(studio, capsys, task):
         "beta-1": (pytest.approx(1 / 3), 1),
         "gamma-1": (1, 1),
     }
-    assert [shown(told, judge)["unread"] for judge in rows_of] == ["0.00", "0.33", "1.00"]
+    assert [shown(told, judge)["unread"] for judge in rows_of] == ["0", "33", "100"]
     assert "gamma-1 gave no verdict that could be read" in told
     again = json.loads(json.dumps(tables_of(crossed_from(body)).report(0).to_json()))
     assert again["judges"] == body["judges"]
@@ -551,9 +560,8 @@ def test_a_judge_with_too_little_data_does_not_take_the_figures_of_the_others(st
     left = {reason for judge in ("alpha-1", "beta-1") for reason in rows_of[judge]["corrected"][figure]["excluded"]}
     assert left == {"gamma-1 is not compared with: it gave too few verdicts for an interval"}
     if task == "score":
-        told = capsys.readouterr().out
-        assert "gamma-1: excess of the scale: not estimated: too few verdicts of 'gamma-1' on its own answers" in told
-        assert "gamma-1 is not compared with: it gave too few verdicts for an interval (4 questions)" in told
+        assert "gamma-1: excess: none: too few verdicts of 'gamma-1'" in " ".join(capsys.readouterr().out.split())
+        assert "gamma-1 is not compared with: it gave too few verdicts for an interval (4)" in render(body, "x.json")
 
 
 def with_people(one):
@@ -595,12 +603,12 @@ def test_an_author_that_is_no_judge_needs_no_file_of_a_judge(studio, capsys):
     assert all(body == bodies[0][1] for _, body in bodies)
     assert bodies[0][1]["families"] == FAMILIES | {"human": "human"}
     assert bodies[0][1]["left_out"] == {}
-    assert "left out" not in told
+    assert "Left out" not in told
     assert (status, without["left_out"], without["families"]) == (0, {"human": 40}, FAMILIES)
     assert "human" not in without["matrices"][0]["generators"]
-    assert "human: 40 cases with its answers left out, as its family is stated as unknown" in left
+    assert "Left out, as their family is stated as unknown: answers of human (40 cases)" in " ".join(left.split())
     assert planned == 0
-    assert "human: 40 cases with its answers left out" in capsys.readouterr().out
+    assert "answers of human (40 cases)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

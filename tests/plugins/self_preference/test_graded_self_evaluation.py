@@ -159,11 +159,13 @@ def test_each_dimension_has_its_rows_and_all_have_a_mean(studio, capsys):
     good, bad = (values["mean", framing][0, 0] for framing in ("standard", "negative"))
     assert changed["mean", "own"]["t"] == pytest.approx(ttest_rel(good, bad).statistic)
     alpha = body["judges"][0]
-    assert alpha["published"]["own"] == pytest.approx((good.mean() - 1) / 4)  # as a share of the scale
+    assert alpha["published"]["own"] == pytest.approx(good.mean())
+    assert body["scale"] == {"low": 1, "high": 5}
     asked = {(one["model"], one["dimension"], one["framing"]): len(one["verdicts"]) for one in body["judged"]}
     assert asked == {(m, d, f): 3 * ITEMS for m in MODELS for d in DIMENSIONS for f in ("standard", "negative")}
     told, page = capsys.readouterr().out, (studio / "out.html").read_text("utf-8")
-    assert all(name in text for name in (*DIMENSIONS, "mean") for text in (told, page))
+    assert all(name in text for name in DIMENSIONS for text in (told, page))
+    assert "Asked how bad" in told
     assert cli.main(["self-preference", str(studio / "out.json"), "-o", str(studio / "again.json")]) == 0
     again = json.loads((studio / "again.json").read_text("utf-8"))
     assert (again["parts"], again["judges"]) == (body["parts"], body["judges"])

@@ -7,6 +7,8 @@ from io import StringIO
 import pytest
 
 from calm.commands import cli
+from calm.results.parts import words_of
+from calm.results.sentences import capital
 from tests.papers.published import by, expected, rows
 
 FIRST = ("Gemma-27B", "Llama-Mav", "Qwen-235B", "GPT-120B", "Claude-Sonnet")
@@ -117,12 +119,15 @@ def test_committees_grow_and_slices_hold_every_criterion_once(recorded):
     assert "sign: all criteria are alike (positive)" in reasons["slices"]
 
 
-def test_the_tables_stand_in_the_terminal_and_on_the_page(recorded):
-    """Under the same titles, with a chart for sizes and for agreement."""
-    status, _, _, told, page = recorded
+def test_the_terminal_says_where_the_tables_are_and_the_page_has_them(recorded):
+    """What options asked for is named on one screen; every table is on the page, sizes and agreement with a chart."""
+    status, body, _, told, page = recorded
+    flat = " ".join(told.split())
 
     assert status == 0
-    for title in ("Harmful self-preference (HSPP)", "Committees by size", "Criteria on which the judges agree"):
-        assert f"{title}:" in told
-        assert title in page
+    assert len(told.splitlines()) <= 40
+    assert all(len(line) <= 80 for line in told.splitlines() if not line.startswith("wrote "))
+    for name in ("committee", "committee_size", "agreement_filter", "slices"):
+        assert words_of(name).title in flat
+    assert all(capital(words_of(part["name"]).title) in page for part in body["parts"])
     assert page.count("<polyline") >= 6

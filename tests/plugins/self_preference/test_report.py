@@ -114,7 +114,7 @@ def test_a_constant_judge_is_a_row_and_no_crash():
 
     for row in found.rows:
         assert (row.published["own"], row.published["t_received"], row.published["p_received"]) == (3.0, None, 1.0)
-        bound = 2 * beta.ppf(0.95, 1, 20)  # of the scale: items that differ, at most, by the whole of it twice
+        bound = 2 * 4 * beta.ppf(0.95, 1, 20)  # points: items that differ, at most, by the whole scale twice
         excess = row.corrected["score_excess"]
         assert (excess.value, excess.low, excess.high) == (0.0, pytest.approx(-bound), pytest.approx(bound))
 
