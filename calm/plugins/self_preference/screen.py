@@ -289,7 +289,7 @@ def beside(body: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     rows = parts.get("self_enhancement", [])
     errors = {str(row.get("judge")): finite(row.get("self_enhancement_error")) for row in rows}
     if errors:
-        each = ", ".join(f"{judge} {'-' if value is None else format(value, '+.3f')}" for judge, value in errors.items())
+        each = ", ".join(f"{judge} {'-' if error is None else f'{error:+.3f}'}" for judge, error in errors.items())
         yield "CALM's Err_SE, own answers scored by itself / by the others - 1", each
     for name in dict.fromkeys(str(row.get("committee")) for row in parts.get("committee", [])):
         some = [row for row in parts["committee"] if row.get("committee") == name]

@@ -134,4 +134,4 @@ def test_the_command_shows_the_error_and_the_two_means(folder, capsys, cases):
         assert row["self_enhancement_error"] == pytest.approx(own / others - 1)
         assert judge["published"]["self_enhancement_error"] == row["self_enhancement_error"]
         assert shown[:4] == [judge["judge"], str(ITEMS), f"{own:.2f}", f"{others:.2f}"]
-    assert "CALM's error of self-enhancement" in printed
+    assert "Err_SE" in printed
