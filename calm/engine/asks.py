@@ -85,13 +85,13 @@ class Judgment:
     The verdict of one ask, and the keys of the calls that it took.
 
     `once` are those of the calls that it shares with every ask of the run (`Request.once`). `places` has the identity
-    of the endpoint of each call, by its key, where its judge has several.
+    of the endpoint of each call, by its key, where its judge has several (None: it has one).
     """
 
     verdict: Verdict
     calls: tuple[bytes, ...] = ()
     once: tuple[bytes, ...] = ()
-    places: Mapping[bytes, str] = field(default_factory=dict)
+    places: Mapping[bytes, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

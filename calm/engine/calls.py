@@ -411,20 +411,20 @@ class Send:
     """
     `send` for one ask: it remembers the calls that were made through it.
 
-    `places` has, for an ask of `several` endpoints, the identity of the one that each call goes to, by its key.
+    `places` has, for an ask of `several` endpoints (else None), the identity of the one that each call goes to, by key.
     """
 
     def __init__(self, calls: Calls, ask: int, *, patient: bool, several: bool = False) -> None:
-        self._calls, self.ask, self._patient, self._several = calls, ask, patient, several
+        self._calls, self.ask, self._patient = calls, ask, patient
         self.keys: list[bytes] = []
         self.once: list[bytes] = []
-        self.places: dict[bytes, str] = {}
+        self.places: dict[bytes, str] | None = {} if several else None
         self.used = False
 
     def __call__(self, request: Request) -> Coroutine[object, object, Reply]:
         """Return the reply to a request. Raises a `JudgeError`: there is none."""
         self.used = True
-        if self._several:
+        if self.places is not None:
             prepared = self._calls.prepared(request)
             self.places[prepared.key(ONCE if request.once else self.ask)] = prepared.server.identity
         if request.once:

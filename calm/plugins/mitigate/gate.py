@@ -65,7 +65,7 @@ class _Meter:
     def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         found = self._engine.ask_each(questions)
         for asked in found:
-            self.places |= {key: asked.places.get(key, "") for key in (*asked.calls, *asked.once)}
+            self.places |= {key: (asked.places or {}).get(key, "") for key in (*asked.calls, *asked.once)}
             self.calls.append(len(set(asked.calls)))
         return found
 
@@ -126,6 +126,7 @@ def assess(
         per_verdict,
         _cost(judge, engine, meter.places),
         tuple(map(str, judge.remarks.notes)),
+        tuple(map(str, judge.remarks.agreement)),
         {**unread_of(audit), "clean": Unread(sum(not readable(verdict) for verdict in said), len(said))},
     )
 
@@ -261,8 +262,8 @@ def _cost(judge: Judge, engine: Engine, places: Mapping[bytes, str]) -> Cost | N
     """Return what calls cost, each by the price of the endpoint that it went to ("": the only one); None for code."""
     if not judge.endpoints:
         return None
-    prices = {one.identity: price_of(one) for one in judge.endpoints}
-    prices[""] = price_of(judge.endpoints[0])
+    prices = {one.identity: price_of(one) if one.live else None for one in judge.endpoints}
+    prices[""] = prices[judge.endpoints[0].identity]
     total = 0.0
     for key, place in places.items():
         reply, price = engine.store.get(key), prices[place]
