@@ -837,7 +837,8 @@ class Kind(StrEnum):
     PANEL_WEIGHTS = ("panel-weights", "panel {}: of all weight its members have on average: {}")
     PANEL_UNABLE = (
         "panel-unable",
-        "panel {}: no member can be weighed by perplexity: {}; take panel-mean, or a member on such a server",
+        "panel {}: no member's server gives log-probabilities of a prompt's tokens (`prompt_logprobs`), as vLLM does; "
+        "take panel-mean, or a member on such a server",
     )
     PANEL_MEAN_WEIGHT = (
         "panel-mean-weight",

@@ -17,10 +17,6 @@ from calm.errors import EstimateError
 from calm.models.server import Server
 from calm.models.wire import Endpoint, Json, Request, Token
 
-NO_PROMPT_LOGPROBS = (
-    "its server gives no log-probabilities of the prompt's tokens (`prompt_logprobs`); a server such as vLLM does"
-)
-
 
 def likelihood_server(endpoint: Endpoint) -> Server | None:
     """Return a server as it is asked how likely a text is; None where it cannot say so, as is known without a call."""

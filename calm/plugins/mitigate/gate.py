@@ -19,7 +19,7 @@ from calm.core.edits import AnyEdit, Edit, Expects
 from calm.core.measures import MEASURES, Measure, attack_success_rate, gain
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
+from calm.core.verdict import Criteria, Label, NoReply, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
 from calm.engine.asks import Judgment, Question
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
@@ -66,7 +66,8 @@ class _Meter:
         found = self._engine.ask_each(questions)
         for asked in found:
             self.places |= {key: (asked.places or {}).get(key, "") for key in (*asked.calls, *asked.once)}
-            self.calls.append(len(set(asked.calls)))
+            if not isinstance(asked.verdict, NoReply):
+                self.calls.append(len(set(asked.calls)))
         return found
 
     def each(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:

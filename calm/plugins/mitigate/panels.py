@@ -36,7 +36,6 @@ from calm.judges.panel import Panel, called, panel
 from calm.judges.prompted import together
 from calm.judges.prompts import neutral
 from calm.models.likelihood import (
-    NO_PROMPT_LOGPROBS,
     likelihood_request,
     likelihood_server,
     log_perplexity,
@@ -183,7 +182,7 @@ class Likelihoods:
         places = range(len(whole.members))
         able = await together(*(whole.by(place, self._able(place, once)) for place in places))
         if not any(able):
-            raise JudgeError(because(Kind.PANEL_UNABLE, name(whole.name), NO_PROMPT_LOGPROBS))
+            raise JudgeError(because(Kind.PANEL_UNABLE, name(whole.name)))
         texts = dict.fromkeys(answer.text for answer in case.answers if answer.text.strip())
         found = await together(
             *(whole.by(place, self._least(place, case, texts if able[place] else (), once)) for place in places)
@@ -238,7 +237,7 @@ def _log_perplexity(reply: Reply, text: str) -> float | None:
     "perplexity-panel",
     "the mean of several judges; a judge weighs less if it finds the answers likely",
     EVERY,
-    "one for each member, and once a run for each member one, and one for each answer",
+    "with m members m, and once a run m, and m for each answer",
     "arXiv:2410.21819",
     takes=_MEMBERS,
 )
@@ -248,7 +247,7 @@ def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
     models = map(model_of, whole.members)
     work = Likelihoods(whole, [None if model is None else likelihood_server(model.server) for model in models])
     if not any(work.servers):
-        raise NotApplicable(f"perplexity-panel: {because(Kind.PANEL_UNABLE, name(judge.name), NO_PROMPT_LOGPROBS)}")
+        raise NotApplicable(f"perplexity-panel: {because(Kind.PANEL_UNABLE, name(judge.name))}")
     label = f"perplexity-panel:{argument}"
     return weighted_panel(judge, label, others, "perplexity-panel asked", work.weights, said=work.remarks)
 

@@ -21,7 +21,6 @@ from calm.engine.engine import Engine
 from calm.errors import EstimateError
 from calm.experiment.crossing import CrossResult, Judgment, Member, messages_for
 from calm.models.likelihood import (
-    NO_PROMPT_LOGPROBS,
     likelihood_request,
     likelihood_server,
     log_perplexity,
@@ -35,6 +34,9 @@ from calm.plugins.self_preference.perplexity import (
     curves,
 )
 
+NO_PROMPT_LOGPROBS = (
+    "its server gives no log-probabilities of the prompt's tokens (`prompt_logprobs`); a server such as vLLM does"
+)
 TRIED = 3
 """So many answers are asked about before a server is taken for one that gives no log-probabilities."""
 

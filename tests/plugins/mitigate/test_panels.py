@@ -183,7 +183,7 @@ def test_log_probabilities_that_are_none_weigh_nothing(subtests):
 
 def test_a_perplexity_panel_needs_a_server_that_may_say_it():
     """Python judges and the providers' own servers are known beforehand to say nothing: nothing is asked."""
-    with pytest.raises(NotApplicable, match="no member can be weighed by perplexity"):
+    with pytest.raises(NotApplicable, match="no member's server gives log-probabilities"):
         panel("perplexity-panel:b")
 
 
