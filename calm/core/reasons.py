@@ -834,7 +834,7 @@ class Kind(StrEnum):
     MEMBER = ("member", "{}: {}")
     PANEL_SILENT = ("panel-silent", "panel {}: {} gave no verdict in {} of {} asks; the panel went without it")
     PANEL_AGREES = ("panel-agrees", "panel {}: its members agree: {}")
-    PANEL_WEIGHTS = ("panel-weights", "panel {}: of all weight its members have on average: {}")
+    PANEL_WEIGHTS = ("panel-weights", "panel {}: the mean weights of its members: {}")
     PANEL_UNABLE = (
         "panel-unable",
         "panel {}: no member's server gives log-probabilities of a prompt's tokens (`prompt_logprobs`), as vLLM does; "
