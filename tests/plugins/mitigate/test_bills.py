@@ -140,10 +140,13 @@ def test_judges_of_other_scales_are_refused_before_anything_is_asked(tmp_path):
 def test_a_discussion_without_agreement_takes_all_that_its_plan_says(tmp_path):
     """Each keeps to its own: two calls, and two more for each of three exchanges; the run says that they differ."""
     says = {"judge": lambda turns: "A", "b": lambda turns: "B"}
-    with members(tmp_path, **{name: member(name, says=one) for name, one in says.items()}):
+    with members(tmp_path, **{name: member(name, says=one) for name, one in says.items()}) as wires:
+        planned = calm(tmp_path, "judge.toml", f"--try={PANELS[1]}", *FEW, "--plan", *POSITION)
         done = calm(tmp_path, "judge.toml", f"--try={PANELS[1]}", *FEW, *POSITION)
+        made = sum(len(wire.seen) for wire in wires.values())
 
     found = rows(tmp_path)[PANELS[1]]
+    assert f"{PANELS[1]}: {made} calls" in planned.stdout
     assert (found["calls_per_verdict"], found["ties"]) == (8, 1)
     assert re.search(r"of (\d+) asks the two agreed at once in 0, after an exchange in 0, and never in \1", done.stdout)
 
