@@ -375,10 +375,10 @@ class Asks:
         try:
             if aside is None:
                 self._refuse_unread(job)
-            several = len(judge.endpoints) > 1
-            case, send = made(job.case), Send(self._calls, job.ask, patient=judge.traits.patient, several=several)
+            case, endpoints = made(job.case), judge.endpoints
+            send = Send(self._calls, job.ask, patient=judge.traits.patient, several=len(endpoints) > 1)
             try:
-                if judge.endpoints:
+                if endpoints:
                     verdict = await judge.judge(case, send)
                     judgment = Judgment(verdict, tuple(send.keys), tuple(send.once), send.places)
                 else:

@@ -103,7 +103,7 @@ def test_the_bill_is_what_two_real_servers_counted(tmp_path, models, urls, tried
         row["set"]: row for row in json.loads((tmp_path / "calm-mitigate" / "mitigations.json").read_text())["rows"]
     }
     assert rows.keys() == {"none", tried}
-    assert rows[tried]["unread_clean"] == 0
+    assert isinstance(rows[tried]["robustness"], float)
     greeted = 2 * (18 + 48) * 40 / 1e6  # the set's own cost is without the greetings, which are short
     assert rows[tried]["usd"] == pytest.approx(sum(paid), abs=greeted)
     if tried != PANELS[1]:
