@@ -98,18 +98,18 @@ class Shares:
     name: str
     members: Sequence[str]
     asked: int = 0
-    sums: Counter[int] = field(default_factory=Counter)
+    sums: list[float] = field(default_factory=list)
 
     def note(self, weights: Sequence[float]) -> None:
         """Add the weights of one ask."""
         self.asked += 1
-        for place, weight in enumerate(weights):
-            self.sums[place] += weight / fsum(weights)
+        before = self.sums or [0.0] * len(weights)
+        self.sums = [total + weight / fsum(weights) for total, weight in zip(before, weights, strict=True)]
 
     def remarks(self) -> Iterator[Reason]:
         """Say the mean share of each member."""
         if self.asked:
-            means = (f"{one} {self.sums[place] / self.asked:.2f}" for place, one in enumerate(self.members))
+            means = (f"{one} {total / self.asked:.2f}" for one, total in zip(self.members, self.sums, strict=True))
             yield because(Kind.PANEL_WEIGHTS, name(self.name), ", ".join(means))
 
 
