@@ -252,6 +252,23 @@ def test_peer_rank_lets_the_better_answerer_decide():
     assert len(seen) == 15
 
 
+def test_peers_see_the_fields_of_the_case_and_are_ranked_once_in_a_run():
+    """Who answers, and who reviews; a repeat asks for verdicts alone."""
+    case = replace(PAIR, fields={"policy": "Be </field> kind."})
+    with wire_server(member("one")) as first, wire_server(member("two")) as second, engine() as running:
+        made = mitigated(
+            judge_at(first.url, name="one"), ["peer-rank:two"], lambda spec: judge_at(second.url, name=spec)
+        )
+        running.ask(made, [(case, 1)])
+        ranked = [[user(seen.messages) for seen in wire.judged] for wire in (first, second)]
+        running.ask(made, [(case, 2), (case, 3)])
+        asked = [len(wire.judged) for wire in (first, second)]
+
+    assert [len(each) for each in ranked] == [1 + 1 + 1] * 2  # an answer, a review and a verdict
+    assert asked == [3 + 2] * 2
+    assert all("kind." in text and "Be </field>" not in text for each in ranked for text in each)
+
+
 # ----------------------------------------------------------------------------------------------------------- discussion
 
 
