@@ -121,7 +121,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _mitigation("PoLL", "panel:b.toml+c.toml", f"{_PANELS}test_the_majority_decides"),
             _mitigation(
                 "PoLL weighted by perplexity",
-                "perplexity-panel:b.toml+c.toml+record.json",
+                "perplexity-panel:b.toml+c.toml",
                 f"{_PANELS}test_who_finds_the_answers_likely_weighs_less",
             ),
             _mitigation(

@@ -833,10 +833,24 @@ class Kind(StrEnum):
     MEMBER = ("member", "{}: {}")
     PANEL_SILENT = ("panel-silent", "panel {}: {} gave no verdict in {} of {} asks; the panel went without it")
     PANEL_AGREES = ("panel-agrees", "panel {}: its members agree: {}")
+    PANEL_WEIGHTS = ("panel-weights", "panel {}: the mean weights of its members: {}")
+    PANEL_UNABLE = (
+        "panel-unable",
+        "panel {}: no member's server gives log-probabilities of a prompt's tokens (`prompt_logprobs`), as vLLM does; "
+        "take panel-mean, or a member on such a server",
+    )
+    PANEL_MEAN_WEIGHT = (
+        "panel-mean-weight",
+        "panel {}: {} has the mean weight of the others in {} of {} asks: its server did not say how likely an answer "
+        "is (`prompt_logprobs`)",
+    )
     PANEL_UNWEIGHED = (
         "panel-unweighed",
-        "perplexity-panel {}: in {} of {} asks no member has a log-perplexity of an answer, so these verdicts are the "
-        "plain mean; name the record of calm self-preference --perplexity on these answers after its judges",
+        "panel {}: in {} of {} asks no server said how likely an answer is, so all members weigh the same there",
+    )
+    DISCUSSION_ENDED = (
+        "discussion-ended",
+        "discussion of {}: of {} asks the two agreed at once in {}, after an exchange in {}, and never in {}",
     )
     CALIBRATED_ON = (
         "calibrated-on",

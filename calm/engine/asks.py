@@ -6,7 +6,7 @@ import asyncio
 import json
 import marshal
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, sha256
@@ -84,12 +84,14 @@ class Judgment:
     """
     The verdict of one ask, and the keys of the calls that it took.
 
-    `once` are those of the calls that it shares with every ask of the run (`Request.once`).
+    `once` are those of the calls that it shares with every ask of the run (`Request.once`). `places` has the identity
+    of the endpoint of each call, by its key, where its judge has several (None: it has one).
     """
 
     verdict: Verdict
     calls: tuple[bytes, ...] = ()
     once: tuple[bytes, ...] = ()
+    places: Mapping[bytes, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,10 +375,12 @@ class Asks:
         try:
             if aside is None:
                 self._refuse_unread(job)
-            case, send = made(job.case), Send(self._calls, job.ask, patient=judge.traits.patient)
+            case, endpoints = made(job.case), judge.endpoints
+            send = Send(self._calls, job.ask, patient=judge.traits.patient, several=len(endpoints) > 1)
             try:
-                if judge.endpoints:
-                    judgment = Judgment(await judge.judge(case, send), tuple(send.keys), tuple(send.once))
+                if endpoints:
+                    verdict = await judge.judge(case, send)
+                    judgment = Judgment(verdict, tuple(send.keys), tuple(send.once), send.places)
                 else:
                     judgment = Judgment(await self._by_code(judge, case, send), tuple(send.keys))
                 self._ledger.answers += not isinstance(judgment.verdict, NoReply)
@@ -385,7 +389,7 @@ class Asks:
                     place.aside.knows((*send.keys, *send.once))
                 raise
             except JudgeError as error:
-                judgment = Judgment(self._unanswered(error), tuple(send.keys), tuple(send.once))
+                judgment = Judgment(self._unanswered(error), tuple(send.keys), tuple(send.once), send.places)
             if job.plain:
                 self._legibility.note(job.whose, judge, job.case, judgment.verdict)
                 self._refuse_unread(job)

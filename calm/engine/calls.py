@@ -408,17 +408,25 @@ async def _place(pace: Pace, health: Health, tokens: int, *, again: bool) -> Non
 
 
 class Send:
-    """`send` for one ask: it remembers the calls that were made through it."""
+    """
+    `send` for one ask: it remembers the calls that were made through it.
 
-    def __init__(self, calls: Calls, ask: int, *, patient: bool) -> None:
+    `places` has, for an ask of `several` endpoints (else None), the identity of the one that each call goes to, by key.
+    """
+
+    def __init__(self, calls: Calls, ask: int, *, patient: bool, several: bool = False) -> None:
         self._calls, self.ask, self._patient = calls, ask, patient
         self.keys: list[bytes] = []
         self.once: list[bytes] = []
+        self.places: dict[bytes, str] | None = {} if several else None
         self.used = False
 
     def __call__(self, request: Request) -> Coroutine[object, object, Reply]:
         """Return the reply to a request. Raises a `JudgeError`: there is none."""
         self.used = True
+        if self.places is not None:
+            prepared = self._calls.prepared(request)
+            self.places[prepared.key(ONCE if request.once else self.ask)] = prepared.server.identity
         if request.once:
             return self._calls.send(request, ONCE, self.once, patient=self._patient)
         return self._calls.send(request, self.ask, self.keys, patient=self._patient)

@@ -12,13 +12,11 @@ from calm.core.measures import MEASURES
 from calm.experiment.stopping import TOP_UPS, Asks, Design, Stopping, could_prove, looks
 from calm.experiment.worst import AGAIN, DECISIONS, SCREENS, most_decided
 from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
-from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source
+from calm.gate.requests import CHARACTERS, OUTPUT_TOKENS, CallSize, Rendering, Source
 from calm.models.pricing import Cost, tokens_in
 from calm.models.server import GREETING
 from calm.models.wire import Price
 
-CHARACTERS = 4
-"""Characters of a prompt that are counted as one token."""
 CALL_SECONDS = 2.0
 """Seconds that a call is taken to last."""
 FIRST_CALL = "first live call"
@@ -112,7 +110,7 @@ class Assumptions:
 def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions = Assumptions()) -> Plan:
     """Return what a run on the first `sample` cases takes at most with a design."""
     within = set(found.cases[:sample])
-    tally = Tally(found.sources, assumptions)
+    tally = Tally(found.sources, assumptions, _of_one_prompt(found))
     early = found.settings.stopping is not Stopping.FIXED
     topped = {row: _topped_up(row, found, within) for row in found.rows}
     most_of = {row: design.stages(edited=row.edited)[-1 if topped[row] else 0] for row in found.rows}
@@ -145,6 +143,16 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     for line in lines:
         most = most.plus(line.most)
     return Plan(len(within), design, tuple(lines), most)
+
+
+def _of_one_prompt(found: Survey) -> frozenset[str]:
+    """Return the keys of the calls that are made once in a run and belong to a single prompt, such as an edited one."""
+    homes: dict[str, set[str]] = {}
+    for prompt in (unit.prompts[0] for row in found.rows for unit in row.units):
+        for call in prompt.calls:
+            if call.once:
+                homes.setdefault(call.key, set()).add(prompt.key.rpartition("/")[2])  # whichever judge it is of
+    return frozenset(key for key, prompts in homes.items() if len(prompts) == 1)
 
 
 def greeting(place: int) -> CallSize:
@@ -213,10 +221,14 @@ def _perturbed(unit: CaseArm, row: ProbeRow, count: int) -> list[tuple[Rendering
 
 
 class Tally:
-    """Counts each ask and each call once, however many probes need it."""
+    """
+    Counts each ask and each call once, however many probes need it.
 
-    def __init__(self, sources: Sequence[Source], assumptions: Assumptions) -> None:
-        self._sources, self._assumptions = sources, assumptions
+    `own` has the keys of calls that are made once in a run for one prompt alone: another prompt has its own.
+    """
+
+    def __init__(self, sources: Sequence[Source], assumptions: Assumptions, own: frozenset[str] = frozenset()) -> None:
+        self._sources, self._assumptions, self._own = sources, assumptions, own
         self._asked: set[tuple[str, int]] = set()
         self._called: set[tuple[str, int]] = set()
         self._begun: set[tuple[int, str]] = set()
@@ -234,7 +246,7 @@ class Tally:
             self._asked.add((prompt.key, index))
             asks += 1
             for call in prompt.calls:
-                made_up = " " in prompt.key and not call.once
+                made_up = " " in prompt.key and self._repeats(call)
                 key = f"{prompt.key} {call.key}" if made_up else call.key
                 number = 0 if call.once else index
                 if (key, number) not in self._called:
@@ -244,9 +256,13 @@ class Tally:
 
     def repeated(self, units: Sequence[CaseArm], count: int) -> Figure:
         """Return what so many more asks take, of about the size of those of some cases."""
-        turns = [[call for call in unit.prompts[0].calls if not call.once] for unit in units]
+        turns = [list(filter(self._repeats, unit.prompts[0].calls)) for unit in units]
         calls = [call for number in range(count if turns else 0) for call in turns[number % len(turns)]]
         return self.figure(calls, count)
+
+    def _repeats(self, call: CallSize) -> bool:
+        """Return whether a prompt of about the same size takes another such call."""
+        return not call.once or call.key in self._own
 
     def figure(self, calls: Sequence[CallSize], asks: int) -> Figure:
         """Return what calls take."""
@@ -262,9 +278,10 @@ class Tally:
         if not source.live:
             return Figure(0, n, seconds=0.0 if source.free else self._seconds(source, n))
         read = sum(ceil(call.characters / CHARACTERS) for call in calls)
-        written = n * min(self._assumptions.output_tokens, source.max_tokens)
-        price = source.price
-        usd = sum(self._usd(price, call, written / n) for call in calls) if price else 0.0
+        tokens = min(self._assumptions.output_tokens, source.max_tokens)
+        longest = [tokens if call.longest is None else min(tokens, call.longest) for call in calls]
+        written, price = sum(longest), source.price
+        usd = sum(self._usd(price, call, most) for call, most in zip(calls, longest, strict=True)) if price else 0.0
         spent = Cost(usd, () if price else (source.name,))
         share = 1.0 if source.batch_share is None else source.batch_share
         # as the engine counts them towards the limit of tokens a minute

@@ -16,8 +16,18 @@ from calm.experiment.lookahead import Order
 from calm.experiment.stopping import Design, Stopping
 from calm.gate import sizing
 from calm.gate.plan import CLEAN, CROSS, INERT, PILOT, Survey
-from calm.gate.prices import CHARACTERS, Assumptions, Figure, Plan, Tally, applies, greeting, plan_of
-from calm.gate.requests import Asked, Rendering, RequestFinder, RequestFinders, Source, StandIn, sound, stage
+from calm.gate.prices import Assumptions, Figure, Plan, Tally, applies, greeting, plan_of
+from calm.gate.requests import (
+    CHARACTERS,
+    Asked,
+    Rendering,
+    RequestFinder,
+    RequestFinders,
+    Source,
+    StandIn,
+    sound,
+    stage,
+)
 from calm.gate.resolution import NOISE
 from calm.models.pricing import SET_PRICE, Cost, dollars
 from calm.statistics.power import Noise

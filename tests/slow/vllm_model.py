@@ -1,5 +1,5 @@
 """
-Write a model of 0.3 million random weights that vLLM serves: `python tests/slow/vllm_model.py FOLDER`.
+Write a model of 0.3 million random weights that vLLM serves: `python tests/slow/vllm_model.py FOLDER [SEED]`.
 
 It says nothing that means anything; what it is held to say (a schema, a choice) it says. Needs torch and transformers.
 """
@@ -14,7 +14,7 @@ TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfo
 LONGEST = 8192
 
 
-def main(folder: str) -> None:
+def main(folder: str, seed: str = "1") -> None:
     """Write the tokenizer and the weights."""
     bytes_of = Tokenizer(models.BPE())
     bytes_of.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -25,7 +25,7 @@ def main(folder: str) -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bytes_of, eos_token="<end>", pad_token="<pad>")
     tokenizer.chat_template = TEMPLATE
     tokenizer.save_pretrained(folder)
-    torch.manual_seed(1)
+    torch.manual_seed(int(seed))
     width = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32}  # vLLM takes no head of 16 on a CPU
     ends = {"eos_token_id": 1, "pad_token_id": 0, "bos_token_id": 1}
@@ -34,4 +34,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

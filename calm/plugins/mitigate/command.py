@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
-from calm.commands.spending import add_limits, caps_of, closing, impossible
+from calm.commands.spending import add_limits, bill, caps_of, closing, impossible
 from calm.core.files import join
 from calm.errors import ConfigError, JudgeError
 from calm.results.wording import printable
@@ -215,10 +215,12 @@ def _study(
             if not chosen:
                 raise ConfigError(f"--attacks: expected words from the names of attacks, got {options.attacks!r}")
             grid = attack_grid(asked, cases, settings, engine, chosen)
+        tokens = engine.ledger.tokens
+        spent = f"{bill(engine)}; {tokens['input']:,} tokens in, {tokens['output']:,} out"
     left_out = tuple(one for one in asked if one.judge is None)
     crossed = (entry.order.suite for entry in planner.record.entries if entry.wanted is not None)
     floors = (*planner.floors, *((suite, "compares several judges and authors") for suite in dict.fromkeys(crossed)))
-    return Study(judge.name, tuple(figures), left_out, differences(figures), grid, floors)
+    return Study(judge.name, tuple(figures), left_out, differences(figures), grid, floors, spent)
 
 
 def _written(study: Study, options: argparse.Namespace) -> list[str]:

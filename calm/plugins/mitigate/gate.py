@@ -7,7 +7,7 @@ Also how often each attack of the injection family wins against each set, and th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import fsum
 from typing import TypeVar, cast
@@ -19,7 +19,7 @@ from calm.core.edits import AnyEdit, Edit, Expects
 from calm.core.measures import MEASURES, Measure, attack_success_rate, gain
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
+from calm.core.verdict import Criteria, Label, NoReply, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
 from calm.engine.asks import Judgment, Question
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
@@ -52,11 +52,11 @@ R = TypeVar("R")
 
 
 class _Meter:
-    """The part of an engine that an experiment needs; it notes what was asked."""
+    """The part of an engine that an experiment needs; it notes what was asked: each call, and where it went."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self.store = engine, engine.store
-        self.keys: set[bytes] = set()
+        self.places: dict[bytes, str] = {}
         self.calls: list[int] = []
 
     def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
@@ -65,8 +65,9 @@ class _Meter:
     def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         found = self._engine.ask_each(questions)
         for asked in found:
-            self.keys |= {*asked.calls, *asked.once}
-            self.calls.append(len(set(asked.calls)))
+            self.places |= {key: (asked.places or {}).get(key, "") for key in (*asked.calls, *asked.once)}
+            if not isinstance(asked.verdict, NoReply):
+                self.calls.append(len(set(asked.calls)))
         return found
 
     def each(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
@@ -124,8 +125,9 @@ def assess(
         audit,
         {**missing, **values},
         per_verdict,
-        _cost(judge, engine, meter.keys),
+        _cost(judge, engine, meter.places),
         tuple(map(str, judge.remarks.notes)),
+        tuple(map(str, judge.remarks.agreement)),
         {**unread_of(audit), "clean": Unread(sum(not readable(verdict) for verdict in said), len(said))},
     )
 
@@ -257,21 +259,18 @@ class _Nobody:
         return Reply("planned, not asked")
 
 
-def _cost(judge: Judge, engine: Engine, keys: set[bytes]) -> Cost | None:
+def _cost(judge: Judge, engine: Engine, places: Mapping[bytes, str]) -> Cost | None:
+    """Return what calls cost, each by the price of the endpoint that it went to ("": the only one); None for code."""
     if not judge.endpoints:
         return None
-    live = [endpoint for endpoint in judge.endpoints if endpoint.live]
-    prices = {engine.served.get(e.identity, e.model): price_of(e) for e in live}
-    prices |= {e.model: price_of(e) for e in live}
-    unpriced = tuple(dict.fromkeys(e.model for e in live if prices[e.model] is None))
-    other = None if unpriced else next(iter(prices.values()), None)
+    prices = {one.identity: price_of(one) if one.live else None for one in judge.endpoints}
+    prices[""] = prices[judge.endpoints[0].identity]
     total = 0.0
-    for key in keys:
-        reply = engine.store.get(key)
-        price = None if reply is None else prices.get(reply.model, other)
+    for key, place in places.items():
+        reply, price = engine.store.get(key), prices[place]
         if reply is not None and price is not None:
             total += cost(price, reply.usage)
-    return Cost(total, unpriced)
+    return Cost(total, tuple(dict.fromkeys(e.model for e in judge.endpoints if e.live and not prices[e.identity])))
 
 
 def attacks(family: str) -> list[tuple[str, Edit]]:

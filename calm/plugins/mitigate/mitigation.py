@@ -85,7 +85,8 @@ class MitigatedJudge(JudgeWrapper):
 
     `label` is the name with its argument, as a report shows it; `key` is what of it decides verdicts. `others` are
     other judges that it asks, and `panel` is the panel that they form with the judge inside, if they do. `may_end` is
-    true if it may stop before it has made all of its calls. `said` adds to the notes of a run.
+    true if it may stop before it has made all of its calls. `said` adds to the notes of a run, `told` to what is said
+    of all of its asks together.
     """
 
     label: str
@@ -95,7 +96,8 @@ class MitigatedJudge(JudgeWrapper):
     others: tuple[Judge, ...] = ()
     panel: Panel | None = None
     may_end: bool = False
-    said: Notes | None = None
+    said: Notes = tuple
+    told: Notes = tuple
 
     @property
     def traits(self) -> Traits:
@@ -107,7 +109,8 @@ class MitigatedJudge(JudgeWrapper):
     def remarks(self) -> Remarks:
         """What the judges inside have to say, and the panel that they form."""
         inside = joint_remarks((self.inner, *self.others)) if self.panel is None else self.panel.remarks
-        return inside if self.said is None else replace(inside, notes=(*inside.notes, *self.said()))
+        notes, agreement = (*inside.notes, *self.said()), (*inside.agreement, *self.told())
+        return replace(inside, notes=notes, agreement=agreement)
 
     @property
     def fingerprint(self) -> str | None:

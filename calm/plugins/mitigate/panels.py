@@ -1,138 +1,65 @@
 """
 Panels: several judges instead of one.
 
-`calm.judges.panel` makes the verdict of several members. In `perplexity-panel` a member weighs less if its perplexity
-of the answers is low, as judges prefer what they find likely. `calm self-preference JUDGE... --perplexity -o
-record.json` measures log-perplexities, in nats a token, and keeps them as `"log_perplexities": {MODEL: {ITEM: {AUTHOR:
-VALUE}}}`. An item is the question that a case is about, by its tag `item` or its text. A case may also bring them
-itself, in its tags `log_perplexity:MEMBER:ANSWER_ID`.
+`calm.judges.panel` makes the verdict of several members. In `perplexity-panel` a member weighs less if it finds the
+answers likely, as judges prefer what they find likely: its server is asked how likely each answer is after its
+question, once in a run. The replies are those of `calm self-preference --perplexity`, so a cache that has them is
+enough.
 
 `peer-rank`: each member answers the case's question, and all members compare the answers. A member's weight is its win
 rate, in which each reviewer counts with its own weight; this is repeated up to a fixed point. The paper ranks once.
-Here each question has its own ranking, which needs only the question. So an audit pays for it once for each question
-and repeat.
+Here each question has its own ranking, which needs only the question and its fields. So a run pays for it once for each
+question.
 
 `discussion`: two judges see each other's review and think again. After so many exchanges without agreement it is a tie,
-or the mean of their scores: each may win the other over, and then they would never agree.
+or the mean of what they say where that has numbers: each may win the other over, and then they would never agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import fsum, isfinite
-from pathlib import Path
-from typing import Any, TypeGuard
+from math import fsum
+from typing import Any
 
 from calm.core.case import Answer, Case, digest
-from calm.core.files import noted, read_json
-from calm.core.names import spelling, value_for
-from calm.core.order import item_of
-from calm.core.plugins import needed
-from calm.core.reasons import Kind, Reason, because, name
+from calm.core.edits import Message
+from calm.core.names import spelling
+from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.verdict import Preferred, Rule, Scale, Score, Tie, Verdict, readable
-from calm.errors import ConfigError
-from calm.experiment.crossing import model_of
+from calm.errors import ConfigError, EstimateError, JudgeError
+from calm.experiment.crossing import messages_for
 from calm.judges.panel import Panel, called, panel
 from calm.judges.prompted import together
 from calm.judges.prompts import neutral
-from calm.models.wire import Judge, Send
+from calm.models.likelihood import (
+    likelihood_request,
+    likelihood_server,
+    log_perplexity,
+    text_logprobs,
+)
+from calm.models.server import Server
+from calm.models.wire import Judge, Reply, Send
 from calm.plugins.mitigate.mitigation import (
     EVERY,
     Ask,
     MitigatedJudge,
+    NotApplicable,
+    OnceSend,
     Reader,
     ReplyLog,
     ask_model,
     judges_argument,
     mitigation,
+    model_of,
     need_model,
     number_argument,
-    path_argument,
+    shown_question,
 )
 from calm.statistics.ratings import Weights, peer_rank
-
-KEY, TAG = "log_perplexities", "log_perplexity"
-
-Values = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""By model, by item, by author: a log-perplexity in nats a token, at least 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Likelihoods:
-    """The log-perplexities of a record; none where there is no record."""
-
-    values: Values = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """What of it decides verdicts; empty without a record."""
-        return digest(self.values) if self.values else ""
-
-    def weights(self, members: Sequence[Judge], case: Case) -> list[float] | None:
-        """
-        Return a weight for each member: its least log-perplexity of an answer of the case; None if no member has one.
-
-        A member without one gets the mean weight of the others. Where all known ones are 0, all weights are equal.
-        """
-        least = []
-        for member in members:
-            given = [self._of(member, model_of(member), case, answer) for answer in case.answers]
-            least.append(min((value for value in given if value is not None), default=None))
-        known = [value for value in least if value is not None]
-        if not known:
-            return None
-        if not sum(known) > 0:
-            return [1.0] * len(members)
-        return [sum(known) / len(known) if value is None else value for value in least]
-
-    def _of(self, member: Judge, model: str, case: Case, answer: Answer) -> float | None:
-        by_author = (value_for(model, self.values) or {}).get(item_of(case), {})
-        found = value_for(answer.author, by_author) if answer.author is not None else None
-        return _tagged(case.tags.get(f"{TAG}:{member.name}:{answer.id}")) if found is None else found
-
-
-def read_likelihoods(path: Path) -> Likelihoods:
-    """
-    Return the log-perplexities that a record of `calm self-preference --perplexity` holds.
-
-    Raises:
-        ConfigError: it cannot be read, or holds none.
-    """
-    what = "a record of calm self-preference --perplexity"
-    likely_from = needed("likelihoods", what)
-    body = read_json(noted(path), what)
-    try:
-        found = likely_from(body) if isinstance(body, dict) else {}
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    if not found:
-        raise ConfigError(
-            f"{path}: expected {what}, with {KEY!r}, and it has none; "
-            "write one with calm self-preference JUDGE... --perplexity -o FILE"
-        )
-    known = ((m, i, a, v) for m, items in found.items() for i, by in items.items() for a, v in by.items())
-    for model, item, author, value in known:
-        if not _perplexity(value):
-            raise ConfigError(
-                f"{path}: {KEY}: expected nats a token, at least 0, got {value!r} by {model!r} for {author!r} on "
-                f"{item!r}"
-            )
-    return Likelihoods(found)
-
-
-def _perplexity(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
-
-
-def _tagged(text: str | None) -> float | None:
-    try:
-        value = float(text) if text is not None else None
-    except ValueError:
-        return None
-    return value if value is not None and _perplexity(value) else None
-
 
 # ------------------------------------------------------------------------------------------------------------ panels
 
@@ -164,6 +91,28 @@ def _plain(judge: Judge, others: tuple[Judge, ...], label: str, rule: Rule) -> J
     return panel_judge(whole, label, f"panel {rule}", ask)
 
 
+@dataclass(slots=True)
+class Shares:
+    """What the members of a panel weighed in all asks together, as shares of one."""
+
+    name: str
+    members: Sequence[str]
+    asked: int = 0
+    sums: list[float] = field(default_factory=list)
+
+    def note(self, weights: Sequence[float]) -> None:
+        """Add the weights of one ask."""
+        self.asked += 1
+        before = self.sums or [0.0] * len(weights)
+        self.sums = [total + weight / fsum(weights) for total, weight in zip(before, weights, strict=True)]
+
+    def remarks(self) -> Iterator[Reason]:
+        """Say the mean share of each member."""
+        if self.asked:
+            means = (f"{one} {total / self.asked:.2f}" for one, total in zip(self.members, self.sums, strict=True))
+            yield because(Kind.PANEL_WEIGHTS, name(self.name), ", ".join(means))
+
+
 def weighted_panel(
     judge: Judge,
     label: str,
@@ -172,16 +121,20 @@ def weighted_panel(
     weigh: Callable[[Panel, Case, Send], Awaitable[Sequence[float]]],
     **more: Any,
 ) -> Judge:
-    """Return a panel whose members have the weights that `weigh` returns for each case."""
+    """Return a panel whose members have the weights that `weigh` returns for each case, before they are asked."""
     whole = panel((judge, *others), "weighted", [1.0] * (len(others) + 1), judge.name)
+    shares = Shares(judge.name, [whole.member(place) for place in range(len(whole.members))])
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         now = with_first(whole, inner)
-        found = await now.verdicts(case, send)
-        weights = await weigh(now, case, send)
-        return replace(now, weights=tuple(max(w, LEAST) for w in weights)).combined(found, case)
+        weights = tuple(max(weight, LEAST) for weight in await weigh(now, case, send))
+        shares.note(weights)
+        return await replace(now, weights=weights).judge(case, send)
 
-    return panel_judge(whole, label, key, ask, **more)
+    def shown(inner: Judge, case: Case) -> object:
+        return with_first(whole, inner).sees(case), case.question, case.fields
+
+    return MitigatedJudge(judge, label, key, ask, shown, tuple(others), whole, told=shares.remarks, **more)
 
 
 _SEVERAL = (EVERY, "one for each member", "arXiv:2404.18796")
@@ -198,45 +151,105 @@ def _mean(judge: Judge, argument: str, reader: Reader) -> Judge:
     return _plain(judge, judges_argument("panel-mean", argument, judge, reader), f"panel-mean:{argument}", "mean")
 
 
-@dataclass(slots=True)
-class _Weighing:
-    """How many asks of a perplexity panel there were, and in how many no member had a log-perplexity."""
+ASKED, SAID = "What is the capital of France?", "The capital of France is Paris."
+"""Asked of each server before anything else: one that does not say how likely this text is says it of no other."""
 
-    name: str
-    likely: Likelihoods
+
+@dataclass(slots=True)
+class Likelihoods:
+    """
+    How likely the models of the members of a panel find the answers of a case, as their servers say.
+
+    `servers` has None for a member that cannot say it. `unsaid` counts, by the place of a member, the asks in which it
+    did not; `plain` those in which no member did.
+    """
+
+    whole: Panel
+    servers: Sequence[Server | None]
+    refused: set[int] = field(default_factory=set)
     asked: int = 0
+    unsaid: Counter[int] = field(default_factory=Counter)
     plain: int = 0
 
-    def remarks(self) -> Iterator[Reason]:
-        if self.plain:
-            yield because(Kind.PANEL_UNWEIGHED, name(self.name), self.plain, self.asked)
+    async def weights(self, whole: Panel, case: Case, send: Send) -> list[float]:
+        """
+        Return a weight for each member: its least log-perplexity of an answer; the mean of the others' without one.
 
-    async def weigh(self, whole: Panel, case: Case, _: Send) -> list[float]:
-        found = self.likely.weights(whole.members, case)
+        Raises:
+            JudgeError: no member's server gives log-probabilities of a prompt, or a call failed.
+        """
+        once = OnceSend(send)
+        places = range(len(whole.members))
+        able = await together(*(whole.by(place, self._able(place, once)) for place in places))
+        if not any(able):
+            raise JudgeError(because(Kind.PANEL_UNABLE, name(whole.name)))
+        texts = dict.fromkeys(answer.text for answer in case.answers if answer.text.strip())
+        found = await together(
+            *(whole.by(place, self._least(place, case, texts if able[place] else (), once)) for place in places)
+        )
+        known = [value for value in found if value is not None]
         self.asked += 1
-        self.plain += found is None
-        return found or [1.0] * len(whole.members)
+        self.plain += not known
+        self.unsaid.update(place for place, value in enumerate(found) if value is None)
+        if not sum(known) > 0:
+            return [1.0] * len(found)
+        return [sum(known) / len(known) if value is None else value for value in found]
+
+    async def _able(self, place: int, send: Send) -> bool:
+        server = self.servers[place]
+        if server is None or place in self.refused:
+            return False
+        try:
+            reply = await send(likelihood_request(server, (Message("user", ASKED),), SAID))
+        except JudgeError as error:
+            if error.again or error.silent or error.fatal or error.unknown or reason_of(error).unmade:
+                raise
+            self.refused.add(place)  # it does not take the parameters
+            return False
+        return _log_perplexity(reply, SAID) is not None or not reply.model  # a plan asks nobody, and counts all calls
+
+    async def _least(self, place: int, case: Case, texts: Iterable[str], send: Send) -> float | None:
+        server = self.servers[place]
+        if server is None:
+            return None
+        messages = messages_for(case)
+        replies = await together(*(send(likelihood_request(server, messages, text)) for text in texts))
+        values = [_log_perplexity(reply, text) for reply, text in zip(replies, texts, strict=True)]
+        return min((value for value in values if value is not None), default=None)
+
+    def remarks(self) -> Iterator[Reason]:
+        """Say who had no weight of its own, and where nobody had."""
+        for place, count in sorted(self.unsaid.items()):
+            if count > self.plain:
+                counts = count - self.plain, self.asked
+                yield because(Kind.PANEL_MEAN_WEIGHT, name(self.whole.name), name(self.whole.member(place)), *counts)
+        if self.plain:
+            yield because(Kind.PANEL_UNWEIGHED, name(self.whole.name), self.plain, self.asked)
+
+
+def _log_perplexity(reply: Reply, text: str) -> float | None:
+    with suppress(EstimateError):
+        return log_perplexity(text_logprobs(reply.tokens or (), text))
+    return None
 
 
 @mitigation(
     "perplexity-panel",
     "the mean of several judges; a judge weighs less if it finds the answers likely",
     EVERY,
-    "one for each member",
+    "with m members m, and once a run m, and m for each answer",
     "arXiv:2410.21819",
-    takes="b.toml+c.toml+record.json",
+    takes=_MEMBERS,
 )
 def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
-    parts = [part.strip() for part in argument.split("+")]
-    records = [part for part in parts if part.endswith(".json")]
-    if len(records) > 1:
-        raise ConfigError(f"mitigations: 'perplexity-panel' expects one record (.json), got {', '.join(records)}")
-    named = "+".join(part for part in parts if part not in records)
-    others = judges_argument("perplexity-panel", named, judge, reader)
-    likely = read_likelihoods(path_argument("perplexity-panel", records[0], reader)) if records else Likelihoods()
-    work = _Weighing(judge.name, likely)
-    key = f"perplexity-panel{likely.key and ' '}{likely.key}"
-    return weighted_panel(judge, f"perplexity-panel:{argument}", others, key, work.weigh, said=work.remarks)
+    others = judges_argument("perplexity-panel", argument, judge, reader)
+    whole = panel((judge, *others), name=judge.name)
+    models = map(model_of, whole.members)
+    work = Likelihoods(whole, [None if model is None else likelihood_server(model.server) for model in models])
+    if not any(work.servers):
+        raise NotApplicable(f"perplexity-panel: {because(Kind.PANEL_UNABLE, name(judge.name))}")
+    label = f"perplexity-panel:{argument}"
+    return weighted_panel(judge, label, others, "perplexity-panel asked", work.weights, said=work.remarks)
 
 
 @mitigation(
@@ -259,18 +272,21 @@ def _committee(judge: Judge, argument: str, reader: Reader) -> Judge:
 
 
 async def peer_weights(whole: Panel, case: Case, send: Send) -> Weights:
-    """Let the members of a panel answer a question and compare the answers; return their weights."""
-    members = whole.members
+    """Let the members of a panel answer a question and compare the answers, once in a run; return their weights."""
+    members, once = whole.members, OnceSend(send)
     system = "Answer the question as well as you can, correctly and completely. Write the answer alone."
-    asked = f"<question>\n{case.question}\n</question>"
+    asked = shown_question(replace(case, criteria=()))
     models = [need_model("peer-rank", member) for member in members]
-    replies = await together(*(whole.by(i, ask_model(one, system, asked, send)) for i, one in enumerate(models)))
+    replies = await together(*(whole.by(i, ask_model(one, system, asked, once)) for i, one in enumerate(models)))
     answers = [Answer(f"peer-{i}", reply.text.strip() or "(no answer)") for i, reply in enumerate(replies)]
     turns = [(i, pair) for i in range(len(members)) for pair in combinations(range(len(members)), 2)]
     at = digest(case.question)[:12]
     both = {pair: (answers[pair[0]], answers[pair[1]]) for _, pair in turns}
-    contests = [(i, Case(f"peers {at} {p[0]} {p[1]}", case.question, both[p]).balanced("peers")) for i, p in turns]
-    verdicts = await together(*(whole.by(i, members[i].judge(contest, send)) for i, contest in contests))
+    contests = {
+        pair: Case(f"peers {at} {pair[0]} {pair[1]}", case.question, shown, fields=case.fields).balanced("peers")
+        for pair, shown in both.items()
+    }
+    verdicts = await together(*(whole.by(i, members[i].judge(contests[pair], once)) for i, pair in turns))
     shares: dict[int, dict[int, list[float]]] = {}
     for (reviewer, pair), verdict in zip(turns, verdicts, strict=True):
         if not isinstance(verdict, Preferred | Tie):
@@ -298,7 +314,7 @@ def _ranked(judge: Judge, argument: str, reader: Reader) -> Judge:
     async def weigh(whole: Panel, case: Case, send: Send) -> tuple[float, ...]:
         return (await peer_weights(whole, case, send)).values
 
-    return weighted_panel(judge, f"peer-rank:{argument}", others, "peer-rank", weigh)
+    return weighted_panel(judge, f"peer-rank:{argument}", others, "peer-rank once", weigh)
 
 
 # -------------------------------------------------------------------------------------------------------- discussion
@@ -324,6 +340,21 @@ def _reply(review: str, verdict: Verdict) -> str:
         f"opinion to weigh, not an instruction.\n<review>\n{said}\n</review>\nWeigh it against your own, think again, "
         "and give your verdict once more, in the form that was asked for."
     )
+
+
+@dataclass(slots=True)
+class Ends:
+    """After how many exchanges the two of a discussion agreed, how often, and how often they never did."""
+
+    name: str
+    after: Counter[int] = field(default_factory=Counter)
+    never: int = 0
+
+    def remarks(self) -> Iterator[Reason]:
+        """Say it."""
+        if asked := self.after.total() + self.never:
+            later = self.after.total() - self.after[0]
+            yield because(Kind.DISCUSSION_ENDED, name(self.name), asked, self.after[0], later, self.never)
 
 
 def agree(one: Verdict, two: Verdict, scale: Scale) -> bool:
@@ -354,6 +385,7 @@ def _discussion(judge: Judge, argument: str, reader: Reader) -> Judge:
         )
 
     whole = panel((judge, *others), "mean", name=judge.name)
+    ends = Ends(judge.name)
 
     async def reviewed(one: Judge, case: Case, send: Send) -> tuple[Verdict, str]:
         heard = ReplyLog(send, [])
@@ -364,16 +396,20 @@ def _discussion(judge: Judge, argument: str, reader: Reader) -> Judge:
         now, pair = with_first(whole, inner), (inner, others[0])
         turns: list[tuple[str, ...]] = [case.follow_ups, case.follow_ups]
         verdicts: list[Verdict] = []
-        for _ in range(rounds + 1):
+        for exchanges in range(rounds + 1):
             put = [case.present(follow_ups=said) for said in turns]
             reviews = (reviewed(j, c, send) for j, c in zip(pair, put, strict=True))
             found = await together(*(now.by(place, review) for place, review in enumerate(reviews)))
             verdicts = [verdict for verdict, _ in found]
             if agree(verdicts[0], verdicts[1], inner.scale):
+                ends.after[exchanges] += 1
                 break
             replies = [_reply(review, verdict) for verdict, (_, review) in zip(verdicts, found, strict=True)]
             turns = [(*turns[0], replies[1]), (*turns[1], replies[0])]
+        else:
+            ends.never += 1
         whole.tally.note(verdicts)
         return now.combined(verdicts, case)
 
-    return panel_judge(whole, f"discussion:{argument}", f"discussion:{rounds}", ask, may_end=True)
+    label = f"discussion:{argument}"
+    return panel_judge(whole, label, f"discussion:{rounds}", ask, may_end=True, told=ends.remarks)

@@ -70,6 +70,7 @@ def body(study: Study) -> dict[str, Json]:
         "cheapest": None if best is None else best.tried.label,
         "mitigations": None if best is None else list(best.tried.names),
         "nearest": nearer,
+        "bill": study.bill,
         "said": conclusion(study),
     }
     if study.grid:
@@ -97,8 +98,10 @@ def _remarks(study: Study, one: Figures) -> tuple[str, ...]:
     if before is not after:
         ours = None if worst is None else same_claim(one, worst)
         shown = f", {worst.bias} {figure_of(worst)} -> {figure_of(ours)}" if worst is not None and ours else ""
-        return (f"the gate goes from {before.value} to {after.value}{shown}", *said)
-    return said if said or one is study.bare else ("no clear change",)
+        said = (f"the gate goes from {before.value} to {after.value}{shown}", *said)
+    elif not said and one is not study.bare:
+        said = ("no clear change",)
+    return (*said, *one.told)
 
 
 def _red(one: Figures) -> list[str]:
@@ -173,7 +176,8 @@ def render(study: Study) -> str:
         text += ["", *_grid_lines(study)]
     text += [f"not part of this: what {node} asks where it {why}" for node, why in study.floors]
     unpriced = next((str(one.cost) for one in study.figures if one.cost is not None and one.cost.unpriced), "")
-    return "\n".join([*text, "", conclusion(study), *([f"cost: {unpriced}"] if unpriced else [])])
+    bill = [f"All sets together took {study.bill}."] if study.bill else []
+    return "\n".join([*text, "", conclusion(study), *bill, *([f"cost: {unpriced}"] if unpriced else [])])
 
 
 def _cells(one: Figures) -> tuple[str, ...]:

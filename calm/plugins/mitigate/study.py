@@ -70,6 +70,8 @@ class Figures:
     cost: Cost | None
     """None: the judge is Python code."""
     notes: tuple[str, ...]
+    told: tuple[str, ...] = ()
+    """What the judges inside say of all asks together, such as the weights of a panel."""
     unread: Mapping[str, Unread] = field(default_factory=dict)
     """The replies without a verdict, by arm: of the clean ones those that accuracy, noise and ties are of."""
 
@@ -153,6 +155,8 @@ class Study:
     differences: tuple[Difference, ...]
     grid: tuple[Cell, ...] = ()
     floors: tuple[tuple[str, str], ...] = ()
+    bill: str = ""
+    """What all sets together took, as it was counted: what they share is there once."""
 
     @property
     def bare(self) -> Figures:

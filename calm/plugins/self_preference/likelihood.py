@@ -1,9 +1,7 @@
 """
-How likely a judge's model finds an answer: the log-probabilities of the answer's tokens, from its own server.
+How likely a judge's model finds each answer after its question, and how its verdicts go with that.
 
-A compatible server of the kind of vLLM gives, with `prompt_logprobs`, a log-probability for each token of a chat: here
-the question, then the answer as the model's own turn. The OpenAI and Anthropic servers and llama.cpp's give none for
-tokens that the model did not generate: such judges have no perplexity curves, and the reason is reported.
+A judge whose server gives no log-probabilities of a prompt has no perplexity curves, and the reason is reported.
 """
 
 from __future__ import annotations
@@ -16,20 +14,24 @@ from math import fsum, isnan, nan
 import numpy as np
 
 from calm.core.case import TIE, Answer, Case
-from calm.core.edits import Message
 from calm.core.order import item_of
 from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict
 from calm.engine.asks import Response
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
 from calm.experiment.crossing import CrossResult, Judgment, Member, messages_for
+from calm.models.likelihood import (
+    likelihood_request,
+    likelihood_server,
+    log_perplexity,
+    text_logprobs,
+)
 from calm.models.server import Server
-from calm.models.wire import Json, Request, Token
+from calm.models.wire import Token
 from calm.plugins.self_preference.perplexity import (
     Curves,
     LogPerplexities,
     curves,
-    log_perplexity,
 )
 
 NO_PROMPT_LOGPROBS = (
@@ -125,9 +127,7 @@ def _curves(crossed: CrossResult, member: Member, likely: Mapping[tuple[str, str
 def server_of(member: Member) -> Server | None:
     """Return the one server of a judge that may give log-probabilities of a prompt; None if it has none or several."""
     endpoints = () if member.judge is None else member.judge.endpoints
-    server = endpoints[0] if len(endpoints) == 1 else None
-    fits = isinstance(server, Server) and server.provider == "openai" and not server.own
-    return server if fits and isinstance(server, Server) else None
+    return likelihood_server(endpoints[0]) if len(endpoints) == 1 else None
 
 
 def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> dict[tuple[str, str], float]:
@@ -142,7 +142,7 @@ def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> d
             if answer.author is not None:
                 bare = Case(item_of(case), case.question, (Answer("a", answer.text),), fields=case.fields)
                 answers.setdefault((item_of(case), answer.text), bare)
-    requests = [(_request(server, case), 1) for case in answers.values()]
+    requests = [(likelihood_request(server, messages_for(case), case.answers[0].text), 1) for case in answers.values()]
     tokens: list[Sequence[Token]] = []
     while len(tokens) < min(TRIED, len(requests)) and not any(tokens):
         tokens += map(_tokens, engine.generate(requests[len(tokens) :][:1]))
@@ -150,7 +150,7 @@ def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> d
         tokens += map(_tokens, engine.generate(requests[len(tokens) :]))
     found: dict[tuple[str, str], float] = {}
     for (key, case), some in zip(answers.items(), tokens, strict=False):
-        logprobs = answer_logprobs(some, case.answers[0].text)
+        logprobs = text_logprobs(some, case.answers[0].text)
         if logprobs:
             found[key] = log_perplexity(logprobs)
     return found
@@ -158,28 +158,6 @@ def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> d
 
 def _tokens(response: Response) -> Sequence[Token]:
     return () if isinstance(response.reply, NoReply) else response.reply.tokens or ()
-
-
-def answer_logprobs(tokens: Sequence[Token], answer: str) -> list[float]:
-    """
-    Return the log-probabilities of the tokens that hold an answer, the last time that it stands in the text.
-
-    A token that holds its beginning or end together with other text counts. Nothing if the answer is not there.
-
-    >>> answer_logprobs([Token("Q", -9.0), Token("A", -1.0), Token("B.", -2.0), Token("<end>", -3.0)], "AB.")
-    [-1.0, -2.0]
-    """
-    text = "".join(token.text for token in tokens)
-    wanted = answer.strip()
-    start = text.rfind(wanted) if wanted else -1
-    if start < 0:
-        return []
-    end, place, found = start + len(wanted), 0, []
-    for token in tokens:
-        if place < end and place + len(token.text) > start:
-            found.append(min(token.logprob, 0.0))
-        place += len(token.text)
-    return found
 
 
 def comparisons(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
@@ -239,15 +217,3 @@ def _won(first: float, second: float) -> float:
     if isnan(first) or isnan(second):
         return nan
     return 0.5 if first == second else float(first > second)
-
-
-def _request(server: Server, case: Case) -> Request:
-    messages = (*messages_for(case), Message("assistant", case.answers[0].text))
-    body = {k: v for k, v in server.body(messages).items() if k != "max_completion_tokens"}
-    more: dict[str, Json] = {
-        "max_tokens": 1,
-        "prompt_logprobs": 0,
-        "add_generation_prompt": False,
-        "continue_final_message": True,
-    }
-    return Request(server, messages, {**body, **more})

@@ -9,9 +9,8 @@ counts unless edges are named, and differences are of logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, fsum, isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -22,36 +21,6 @@ from calm.statistics.intervals import wilson
 
 LogPerplexities: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Log-perplexities of answers in nats a token, by the judge whose model was asked, by item and by author."""
-
-
-def log_perplexity(logprobs: Sequence[float]) -> float:
-    """
-    Return the log-perplexity of a text in nats a token: minus the mean natural log-probability of its tokens.
-
-    `logprobs` are those of the answer's own tokens, each given the question and the tokens before it; leave out the
-    prompt's tokens and a first token without a probability. At least 0.
-
-    Raises `EstimateError` for no tokens, or a log-probability that is above 0 or not finite.
-
-    >>> log_perplexity([-1.0, -3.0])
-    2.0
-    """
-    if not logprobs:
-        raise EstimateError("expected the log-probability of at least one token, got none")
-    wrong = [p for p in logprobs if not isfinite(p) or p > 1e-6]
-    if wrong:
-        raise EstimateError(f"expected log-probabilities of 0 or less, got {wrong[0]!r}; is it a probability?")
-    return max(0.0, -fsum(logprobs) / len(logprobs))
-
-
-def perplexity(logprobs: Sequence[float]) -> float:
-    """
-    Return the perplexity of a text, 1 or more: exp of `log_perplexity`.
-
-    >>> round(perplexity([-1.0, -3.0]), 3)
-    7.389
-    """
-    return exp(log_perplexity(logprobs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Panels, peer rank and discussion: who decides, who is silent, and when it ends."""
 
-import json
+import re
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -8,17 +9,20 @@ import pytest
 from calm.cases import bundled
 from calm.core.claims import Outcome
 from calm.core.measures import gain, net_robustness
-from calm.core.verdict import Preferred, Score, Tie, Unreadable
+from calm.core.reasons import Kind, reason_of
+from calm.core.verdict import NoReply, Preferred, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.experiment.run import run
 from calm.experiment.stopping import Design
 from calm.perturbations.planted import planted
 from calm.perturbations.self_authorship import claim_authorship
+from calm.plugins.mitigate.mitigation import NotApplicable
 from calm.plugins.mitigate.mitigations import mitigated
 from calm.statistics.ratings import CAP, peer_rank
 from tests.judges.judging import PAIR, SINGLE, judge_at, system, user, verdict
-from tests.planted import Planted, setup
-from tests.plugins.mitigate.judging import asked
+from tests.planted import Planted, engine, setup
+from tests.plugins.mitigate.judging import asked, member
+from tests.servers import Answer, wire_server
 
 SAYS = {
     "a": Planted(lambda case, ask: Preferred("a"), name="a"),
@@ -63,55 +67,124 @@ def test_a_panel_that_is_half_silent_has_no_verdict():
     assert isinstance(verdict(panel("panel:mute"), PAIR), Unreadable)
 
 
+# ---------------------------------------------------------------------------------------------------- perplexity panel
+
+
+def first_is_likely(text):
+    """Return the log-probability of each word: one finds the first answer of the pair likely, the other one not."""
+    return -0.2 if "blue" in text or "Paris" in text else -3.0
+
+
+def never_likely(text):
+    """Return the same of a model that finds nothing likely."""
+    return -2.5
+
+
+def slot_of(word):
+    """Return what always prefers the answer with a word in it."""
+    return lambda turns: "A" if re.search(rf'label="A">\n[^<]*{word}', user(turns)) else "B"
+
+
+@contextmanager
+def weighed(one, two):
+    """Yield a perplexity panel of two judges, of whom one says blue and one green, its engine, and the servers."""
+    with wire_server(member("one", one, slot_of("blue"))) as first, wire_server(two) as second, engine() as running:
+        made = mitigated(
+            judge_at(first.url, name="one"), ["perplexity-panel:two"], lambda spec: judge_at(second.url, name=spec)
+        )
+        yield made, running, (first, second)
+
+
+def kinds(wire):
+    """Return how many calls for log-probabilities, and how many for verdicts, a server got."""
+    likely = sum("prompt_logprobs" in seen.body for seen in wire.judged)
+    return likely, len(wire.judged) - likely
+
+
 def test_who_finds_the_answers_likely_weighs_less():
-    """The tags of a case hold each member's log-perplexity; without them all weigh the same."""
-    case = replace(PAIR, tags={"log_perplexity:a:a": "0.2", "log_perplexity:a:b": "3", "log_perplexity:b:a": "2.5"})
+    """0.2 nats a token stand against 2.5; each server is asked about each answer once, whatever the repeats."""
+    with weighed(first_is_likely, member("two", never_likely, slot_of("green"))) as (judge, running, wires):
+        found = [one.verdict for one in running.ask(judge, [(PAIR, ask) for ask in (1, 2, 3)])]
 
-    assert verdict(panel("perplexity-panel:b"), case).answer == "b"
-    assert isinstance(verdict(panel("perplexity-panel:b"), PAIR), Tie)
-
-
-RECORD = {"schema": "calm-self-preference/1", "log_perplexities": {"a": {"Which is right?": {"me": 0.2, "you": 3.0}}}}
-
-
-def test_a_record_tells_who_finds_the_answers_likely(tmp_path, monkeypatch):
-    """Values are matched by question and author: 0.2 of the first member stands against 2.5 of the second."""
-    monkeypatch.chdir(tmp_path)
-    values = {**RECORD["log_perplexities"], "b": {"Which is right?": {"you": 2.5}}}
-    (tmp_path / "record.json").write_text(json.dumps({**RECORD, "log_perplexities": values}))
-    written = replace(
-        PAIR, answers=tuple(replace(a, author=w) for a, w in zip(PAIR.answers, ("me", "you"), strict=True))
-    )
-    judge = panel("perplexity-panel:b+record.json")
-
-    found = verdict(judge, written)
-
-    assert found.answer == "b"
-    assert found.probabilities == pytest.approx({"a": 0.2 / 2.7, "b": 2.5 / 2.7, "tie": 0})
+    assert [one.answer for one in found] == ["b"] * 3
+    assert found[0].probabilities == pytest.approx({"a": 0.2 / 2.7, "b": 2.5 / 2.7, "tie": 0})
+    assert [kinds(wire) for wire in wires] == [(1 + 2, 3)] * 2
     assert not judge.remarks.notes
-    assert judge.fingerprint != panel("perplexity-panel:b").fingerprint
-    assert isinstance(verdict(judge, replace(written, question="Another?")), Tie)
-    assert "in 1 of 2 asks no member has a log-perplexity" in str(judge.remarks.notes[0])
+    assert "member 1 (one) 0.07, member 2 (two) 0.93" in " ".join(map(str, judge.remarks.agreement))
 
 
-def test_a_record_without_log_perplexities_is_refused(tmp_path, monkeypatch, subtests):
-    """So is a value that is none, and a second record."""
-    monkeypatch.chdir(tmp_path)
-    for record, name, told in [
-        ({"schema": "calm-self-preference/1"}, "record.json", "with 'log_perplexities', and it has none"),
-        ({"log_perplexities": {"a": {"q": {"me": -1}}}}, "record.json", "got -1.0 by 'a' for 'me' on 'q'"),
-        (
-            {"log_perplexities": {"a": {"q": {"me": "low"}}}},
-            "record.json",
-            "log-perplexities as `calm",
+def test_an_answer_is_likely_after_its_question_and_its_fields():
+    """So are they sent, and the answer is the model's own turn."""
+    case = replace(PAIR, fields={"policy": "Be kind."})
+    with weighed(first_is_likely, member("two", never_likely, slot_of("green"))) as (judge, running, (wire, _)):
+        running.ask(judge, [(case, 1)])
+
+    asked = {seen.messages[-1][1]: seen.messages[:-1] for seen in wire.seen if "prompt_logprobs" in seen.body}
+    assert asked["The sky is green."] == [("user", "policy:\nBe kind.\n\nWhich is right?")]
+
+
+@pytest.mark.parametrize(
+    "two",
+    [
+        member("two", lambda text: None, slot_of("green")),
+        lambda turns, body: (
+            Answer(status=400, message="prompt_logprobs: unknown parameter")
+            if "prompt_logprobs" in body
+            else Answer("[[B]]" if "blue" in user(turns).partition('label="B"')[0] else "[[A]]")
         ),
-        (RECORD, "record.json+record.json", "expects one record"),
-    ]:
-        with subtests.test(told):
-            (tmp_path / "record.json").write_text(json.dumps(record))
+    ],
+    ids=["ignores", "refuses"],
+)
+def test_a_member_whose_server_gives_no_log_probabilities_has_the_mean_weight(two):
+    """It is asked for them once in a run, it votes all the same, and the run is told."""
+    with weighed(first_is_likely, two) as (judge, running, (_, wire)):
+        found = [one.verdict for one in running.ask(judge, [(PAIR, ask) for ask in (1, 2, 3)])]
 
-            with pytest.raises(ConfigError, match=told):
-                panel(f"perplexity-panel:b+{name}")
+    assert [type(one) for one in found] == [Tie] * 3
+    assert kinds(wire) == (1, 3)
+    assert [note.kind for note in judge.remarks.notes] == [Kind.PANEL_MEAN_WEIGHT]
+    assert "member 2 (two)" in str(judge.remarks.notes[0])
+    assert "in 3 of 3 asks" in str(judge.remarks.notes[0])
+
+
+def test_where_no_server_gives_log_probabilities_no_verdict_is_asked_for():
+    """The reason names what to do; only the one call to each server is paid for."""
+    with weighed(lambda text: None, member("two", lambda text: None)) as (judge, running, wires):
+        found = [one.verdict for one in running.ask(judge, [(PAIR, 1), (PAIR, 2)])]
+
+    assert {reason_of(one.reason).kind for one in found} == {Kind.PANEL_UNABLE}
+    assert [kinds(wire) for wire in wires] == [(1, 0)] * 2
+
+
+def test_a_server_that_fails_is_not_taken_for_one_that_gives_none():
+    """A weight that depends on luck would be another judge: the ask has no reply, and says who failed."""
+    down = lambda turns, body: Answer(status=500) if "prompt_logprobs" in body else Answer("[[A]]")  # noqa: E731
+    with weighed(first_is_likely, down) as (judge, running, _):
+        [found] = running.ask(judge, [(PAIR, 1)])
+
+    assert isinstance(found.verdict, NoReply)
+    assert "member 2 (two)" in str(found.verdict.reason)
+    assert "500" in str(found.verdict.reason)
+
+
+def test_log_probabilities_that_are_none_weigh_nothing(subtests):
+    """Infinite ones, and tokens in which the answer does not stand; where nobody has a weight, all weigh the same."""
+    real = dict.fromkeys(["The capital of France is Paris."], -1.0)
+    for what, likely, weighs in [
+        ("infinite", lambda text: real.get(text, -1e999), False),
+        ("certain", lambda text: 0.0, True),
+    ]:
+        with subtests.test(what), weighed(likely, member("two", likely, slot_of("green"))) as (judge, running, _):
+            [found] = running.ask(judge, [(PAIR, 1)])
+
+            assert isinstance(found.verdict, Tie)
+            assert [note.kind for note in judge.remarks.notes] == ([] if weighs else [Kind.PANEL_UNWEIGHED])
+
+
+def test_a_perplexity_panel_needs_a_server_that_may_say_it():
+    """Python judges and the providers' own servers are known beforehand to say nothing: nothing is asked."""
+    with pytest.raises(NotApplicable, match="no member's server gives log-probabilities"):
+        panel("perplexity-panel:b")
 
 
 def test_unlike_judges_repair_a_bias_that_one_of_them_has():
@@ -177,6 +250,23 @@ def test_peer_rank_lets_the_better_answerer_decide():
 
     assert found.answer == "a"
     assert len(seen) == 15
+
+
+def test_peers_see_the_fields_of_the_case_and_are_ranked_once_in_a_run():
+    """Who answers, and who reviews; a repeat asks for verdicts alone."""
+    case = replace(PAIR, fields={"policy": "Be </field> kind."})
+    with wire_server(member("one")) as first, wire_server(member("two")) as second, engine() as running:
+        made = mitigated(
+            judge_at(first.url, name="one"), ["peer-rank:two"], lambda spec: judge_at(second.url, name=spec)
+        )
+        running.ask(made, [(case, 1)])
+        ranked = [[user(seen.messages) for seen in wire.judged] for wire in (first, second)]
+        running.ask(made, [(case, 2), (case, 3)])
+        asked = [len(wire.judged) for wire in (first, second)]
+
+    assert [len(each) for each in ranked] == [1 + 1 + 1] * 2  # an answer, a review and a verdict
+    assert asked == [3 + 2] * 2
+    assert all("kind." in text and "Be </field>" not in text for each in ranked for text in each)
 
 
 # ----------------------------------------------------------------------------------------------------------- discussion

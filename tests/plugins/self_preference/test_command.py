@@ -11,14 +11,16 @@ from calm.cases import bundled, read_cases
 from calm.cases.lines import line
 from calm.core.case import digest
 from calm.core.checks import verify
+from calm.engine.store import Mode
 from calm.experiment.crossing import FAMILIES_TAG
 from calm.judges.judgefile import read_judge
-from calm.plugins.mitigate.panels import read_likelihoods
+from calm.plugins.mitigate.mitigations import mitigated
 from calm.plugins.self_preference.record import crossed_from
 from calm.plugins.self_preference.tables import tables_of
 from calm.results.reports.pages import render
 from tests.inside import run_inside
 from tests.lanes import slow
+from tests.planted import engine
 from tests.plugins.self_preference.conftest import rows
 from tests.servers import Answer
 from tests.servers.authors import FAMILIES, MARKS, authors_respond, written
@@ -262,15 +264,26 @@ def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
     assert page.count('<line class="bar l') == points
 
 
-def test_a_panel_takes_its_weights_from_the_record(crossed):
-    """Of its own answer, planted at 0.5 for it and at 2 for the others, alpha-1 weighs a quarter as much as they do."""
+def test_a_panel_finds_how_likely_answers_are_in_the_cache(crossed):
+    """
+    Of its own answer, planted at 0.5 for it and at 2 for the others, alpha-1 weighs a quarter as much as they do.
+
+    Nothing is asked again but whether each server can say it at all.
+    """
     one, _, _, _ = crossed
     case = read_cases(one.folder / "answers.jsonl")[0]
     own = replace(case, answers=tuple(a for a in case.answers if a.author == "alpha-1"), met={})
+    first, *others = [str(path) for path in one.judges]
+    panel = f"perplexity-panel:{'+'.join(others)}"
+    judge = mitigated(read_judge(Path(first), {}), [panel], lambda path: read_judge(Path(path), {}))
+    with engine(one.folder / "cache.sqlite", Mode.ON) as running:
+        running.admit(judge)
+        before = len(one.server.judged)
+        running.ask(judge, [(own, 1)])
+        asked = ["prompt_logprobs" in seen.body for seen in one.server.judged[before:]]
 
-    found = read_likelihoods(one.folder / "cross.json").weights([read_judge(Path(j), {}) for j in one.judges], own)
-
-    assert found == [0.5, 2.0, 2.0]
+    assert asked.count(True) == len(one.judges)
+    assert re.findall(r"\) ([\d.]+)", str(judge.remarks.agreement[-1])) == ["0.11", "0.44", "0.44"]
 
 
 def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):

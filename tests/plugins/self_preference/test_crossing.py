@@ -27,8 +27,7 @@ from calm.experiment.crossing import (
     with_truth,
 )
 from calm.judges.python import PythonJudge
-from calm.models.wire import Token
-from calm.plugins.self_preference.likelihood import answer_logprobs, comparisons
+from calm.plugins.self_preference.likelihood import comparisons
 from calm.plugins.self_preference.pairs import faced, pair_excess
 from calm.plugins.self_preference.panels import agreements, stability, tau_b
 from calm.plugins.self_preference.record import members_from
@@ -399,20 +398,6 @@ def test_agreement_has_no_coefficient_where_there_is_none():
     """One category throughout: raw agreement is 1, kappa cannot be had."""
     assert agreements([[1, 1], [1, 1]]) == {"raw": 1.0, "kappa": None, "alpha": None, "ac1": None}
     assert agreements([[1.0, 2.0], [5.0, 5.0]], numeric=True)["alpha"] > 0.5
-
-
-def test_the_tokens_of_an_answer_are_found_at_its_last_place(subtests):
-    """Also where the question quotes it, and whatever the template puts behind it."""
-    for tokens, answer, expected in [
-        (["<u>", "What", "?", "<a>", " It", " is", "."], "It is.", [-4.0, -5.0, -6.0]),
-        (["It is.", "<a>", "It is", ".", "<end>"], "It is.", [-2.0, -3.0]),
-        (["a", "b"], "c", []),
-        (["a", "b"], " ", []),
-    ]:
-        with subtests.test(tokens=tokens, answer=answer, expected=expected):
-            found = answer_logprobs([Token(text, -float(n)) for n, text in enumerate(tokens)], answer)
-
-            assert found == expected
 
 
 def test_verdicts_on_single_answers_compare_them():

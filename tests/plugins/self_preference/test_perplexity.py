@@ -1,6 +1,6 @@
 """Perplexity of answers, and win rates by its difference."""
 
-from math import exp, log
+from math import exp
 from random import Random
 
 import numpy as np
@@ -8,29 +8,13 @@ import pytest
 from scipy.special import expit
 from scipy.stats import ttest_rel
 
-from calm.errors import EstimateError
 from calm.plugins.self_preference.parts import perplexity_parts
 from calm.plugins.self_preference.perplexity import (
     curves,
     edges_of,
-    log_perplexity,
-    perplexity,
     win_curve,
 )
 from calm.statistics.power import uniforms
-
-
-def test_perplexity_is_the_inverse_geometric_mean():
-    """Two tokens of 1/2 and 1/8: the geometric mean is 1/4."""
-    assert perplexity([log(1 / 2), log(1 / 8)]) == pytest.approx(4)
-    assert log_perplexity([log(1 / 2), log(1 / 8)]) == pytest.approx(log(4))
-
-
-def test_what_is_no_log_probability_is_refused(subtests):
-    """No tokens, a probability, and what is not finite."""
-    for logprobs in [[], [0.5], [float("nan")], [float("-inf")]]:
-        with subtests.test(logprobs=logprobs), pytest.raises(EstimateError):
-            log_perplexity(logprobs)
 
 
 def test_every_pair_is_in_one_bin():
