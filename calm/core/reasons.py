@@ -618,6 +618,7 @@ class Kind(StrEnum):
         "its own pull on equally good answers is {:.2f}, but the judges to compare with take the same answers as well "
         "({:.2f}): they may be better than the labels say, or of a style that all judges like",
     )
+    TWINS = ("twins", "the answers are twins: each says the same in the words of another author")
     OWN_WRONG = ("own-wrong", "its own answers truly lost in all of these pairs")
     SERVES = ("serves", "serves {}; the judge's task is {}")
     CLAIMS_LEFT_OUT = (

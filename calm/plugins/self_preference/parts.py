@@ -3,6 +3,7 @@ The tables beside the rows of self-preference.
 
 | part | a row for each |
 |---|---|
+| `equal_answers` | judge and kind of equal answers: its pull on its own beside that of outsiders |
 | `judge_pairs` | two judges: how far they agree |
 | `ranking`, `transitivity` | author: its places in several rankings; judge: the circles of authors |
 | `perplexity`, `perplexity_curves` | judge: how likely its model finds own and other answers, and who wins by that |
@@ -18,6 +19,7 @@ import statistics
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import combinations
 from math import fsum, sqrt
 from operator import eq
@@ -42,7 +44,15 @@ from calm.plugins.self_preference.opportunity import (
     Outcomes,
 )
 from calm.plugins.self_preference.overestimation import Evidence
-from calm.plugins.self_preference.pairs import AuthorPair
+from calm.plugins.self_preference.pairs import (
+    TIES,
+    TWINS,
+    AuthorPair,
+    Known,
+    Pull,
+    pull_of_own,
+    pull_of_twins,
+)
 from calm.plugins.self_preference.panels import (
     Peers,
     Placed,
@@ -99,6 +109,25 @@ MANY: Final = 6
 """More judges than this have too many pairs for a terminal."""
 LEAST: Final = 3
 """So many pairs are shown there then: those that agree least."""
+
+
+def equal_parts(own: Mapping[str, Known], *, level: float = 0.05) -> tuple[Part, ...]:
+    """
+    Return the table `equal_answers`: a row for each judge and kind of equal pairs of its own that has enough questions.
+
+    `own` holds the known pairs of each judge. There is no table without such a row.
+    """
+    rows: list[dict[str, Json]] = []
+    for judge, found in own.items():
+        pulls: dict[str, Callable[[], Pull]] = {TIES: partial(pull_of_own, found.equal, level=level)}
+        pulls[TWINS] = partial(pull_of_twins, found.twins, level=level)
+        pulls |= {whose: partial(pull_of_own, [side], level=level, margins=True) for whose, side in found.twins.items()}
+        for of, pull in pulls.items():
+            with suppress(EstimateError):
+                one = pull()
+                told = {"n": one.estimate.n, "pull": one.estimate.value, "low": one.estimate.low}
+                rows.append({"judge": judge, "of": of, **told, "high": one.estimate.high, "outsiders": one.outsiders})
+    return (Part("equal_answers", tuple(rows)),) if rows else ()
 
 
 def judge_pairs(

@@ -15,6 +15,7 @@ from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Scale, Score,
 from calm.errors import ConfigError
 from calm.experiment.crossing import (
     AS_EVER,
+    TWIN_OF,
     UNIT,
     CrossDesign,
     CrossResult,
@@ -94,6 +95,7 @@ def _known(case: Case) -> dict[str, Json]:
         "points": {c.id: c.points for c in case.criteria},
         "lengths": {c.id: len(c.text) for c in case.criteria},
         "scores": {**case.scores},
+        **({TWIN_OF: case.tags[TWIN_OF]} if TWIN_OF in case.tags else {}),
     }
 
 
@@ -252,7 +254,7 @@ def _case_from(known: Json) -> Case:
         criteria=tuple(Criterion(name, "x" * lengths.get(name, 0), value) for name, value in points.items()),
         met=met,
         scores={a: float(str(value)) for a, value in _object(body.get("scores", {})).items()},
-        tags={ITEM: str(body["item"])},
+        tags={ITEM: str(body["item"]), **({TWIN_OF: str(body[TWIN_OF])} if TWIN_OF in body else {})},
     )
 
 
@@ -278,6 +280,7 @@ page = Page("calm \N{MIDDLE DOT} whether judges prefer their own answers")
 SHOWN = {
     "self_preference_ratio": "ratio",
     "own_pull": "pull on equals",
+    "twin_pull": "pull on twins",
     "self_preference_excess": "excess",
     "score_excess": "excess of the scale",
     "hspp_self_rubric": "HSPP",

@@ -46,9 +46,10 @@ from calm.plugins.self_preference.contrasts import (
     mean_known,
 )
 from calm.plugins.self_preference.harmful import Asked
-from calm.plugins.self_preference.pairs import AuthorPair, Known
+from calm.plugins.self_preference.pairs import TIES, AuthorPair, Known
 from calm.plugins.self_preference.parts import (
     Part,
+    equal_parts,
     evaluation_parts,
     judge_pairs,
     known,
@@ -197,6 +198,8 @@ class Tables:
     """All judges that were asked: one that gave no verdict keeps a row that says so."""
     cases: tuple[Case, ...] = ()
     """What is known of the answers that were scored."""
+    twins: Mapping[str, str] = field(default_factory=dict)
+    """Who wrote the original, by item, where the texts that were scored are twins."""
 
     @classmethod
     def of(cls, table: RubricTable | ScoreTable, worded: Mapping[Wording, ScoreTable] | None = None) -> Tables:
@@ -239,7 +242,7 @@ class Tables:
     def faced(self, model: str) -> list[AuthorPair]:
         """Return the pairs of an answer of a judge and one of another author; scores and points rank the two."""
         if self.family != "pairwise":
-            return pairs.faced_by_scores(self.points, model)
+            return pairs.faced_by_scores(self.points, model, self.twins)
         return self._met[model] if model in self._met else pairs.faced(self.pairs, model)
 
     def excess(self, model: str, level: float = LEVEL) -> Excess:
@@ -390,7 +393,13 @@ class Tables:
         def own_pull(judge: str) -> Estimate:
             return pairs.pull_of_own(self.known(judge).equal, level=level).estimate
 
+        def twin_pull(judge: str) -> Estimate:
+            return pairs.pull_of_twins(self.known(judge).twins, level=level).estimate
+
+        equal = self._equal(level)
         estimators: dict[str, Estimator] = {"own_pull": own_pull, **found.corrected}
+        if any(row["of"] != TIES for part in equal for row in part.rows):
+            estimators["twin_pull"] = twin_pull
         rows = []
         for judge in self.judges:
             corrected: dict[str, Estimate] = {}
@@ -414,7 +423,14 @@ class Tables:
                     reasons |= dict.fromkeys(("own", *reasons), f"{judge} gave no verdict that could be read")
             rows.append(JudgeRow(judge, self.grid.families[judge], published, corrected, reasons))
         known = {name: self.grid.families[name] for name in (*self.judges, *self.grid.generators)}
-        return SelfPreference(self.family, items, tuple(rows), found.matrices, known, parts=found.parts)
+        return SelfPreference(self.family, items, tuple(rows), found.matrices, known, parts=(*equal, *found.parts))
+
+    def _equal(self, level: float) -> tuple[Part, ...]:
+        """Return the pulls on each kind of equal answers beside those of outsiders, of judges that wrote some."""
+        if self.credited is not None:
+            return ()
+        own = {name: self.known(name) for name in self.judges if name in self.grid.generators}
+        return equal_parts(own, level=level)
 
 
 def _random(seed: int) -> Random:
