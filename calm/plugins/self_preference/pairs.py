@@ -50,11 +50,10 @@ from calm.plugins.self_preference.skill import (
     skilled,
 )
 
-TIES, TWINS = "labelled ties", "twins, all"
+TIES, TWINS = "labelled ties", "twins"
 """The kinds of answers that are known to be equal."""
-OWN_TEXT, OTHER_TEXT = "its own text, another's paraphrase", "its paraphrase, another's text"
-NO_TEXT = "its paraphrase, another's paraphrase"
-"""The pairs of twins: the original is the judge's, the other author's, or a third one's."""
+OWN_TEXT, OTHER_TEXT, NO_TEXT = "twins of its text", "twins of the other's text", "twins of a third text"
+"""The kinds of twins: the judge wrote the original, the other author did, or neither."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,6 @@ from calm.plugins.self_preference.pairs import (
     TWINS,
     AuthorPair,
     Known,
-    Pull,
     pull_of_own,
     pull_of_twins,
 )
@@ -115,18 +114,19 @@ def equal_parts(own: Mapping[str, Known], *, level: float = 0.05) -> tuple[Part,
     """
     Return the table `equal_answers`: a row for each judge and kind of equal pairs of its own that has enough questions.
 
-    `own` holds the known pairs of each judge. There is no table without such a row.
+    `own` holds the known pairs of each judge. A kind of twins alone has no bounds: it also shows what the judge thinks
+    of originals. There is no table without a row.
     """
     rows: list[dict[str, Json]] = []
     for judge, found in own.items():
-        pulls: dict[str, Callable[[], Pull]] = {TIES: partial(pull_of_own, found.equal, level=level)}
-        pulls[TWINS] = partial(pull_of_twins, found.twins, level=level)
-        pulls |= {whose: partial(pull_of_own, [side], level=level, margins=True) for whose, side in found.twins.items()}
-        for of, pull in pulls.items():
+        kinds = {TIES: partial(pull_of_own, found.equal), TWINS: partial(pull_of_twins, found.twins)}
+        kinds |= {whose: partial(pull_of_own, [side]) for whose, side in found.twins.items()}
+        for of, pull in kinds.items():
             with suppress(EstimateError):
-                one = pull()
-                told = {"n": one.estimate.n, "pull": one.estimate.value, "low": one.estimate.low}
-                rows.append({"judge": judge, "of": of, **told, "high": one.estimate.high, "outsiders": one.outsiders})
+                one = pull(level=level)
+                low, high = (one.estimate.low, one.estimate.high) if of in (TIES, TWINS) else (None, None)
+                told: dict[str, Json] = {"n": one.estimate.n, "pull": one.estimate.value, "outsiders": one.outsiders}
+                rows.append({"judge": judge, "of": of, **told, "low": low, "high": high})
     return (Part("equal_answers", tuple(rows)),) if rows else ()
 
 
@@ -374,8 +374,8 @@ def _counts(pairs: Sequence[AuthorPair], seen: Sequence[AuthorPair], found: oppo
         "other_as_self": found.other_as_self,
         "self_as_none": found.self_as_none,
         "other_as_none": found.other_as_none,
-        "people_tied": sum(pair.gold == NONE for pair in seen),
-        "no_label": sum(pair.gold is None for pair in seen),
+        "people_tied": sum(pair.gold == NONE and pair.twin_of is None for pair in seen),
+        "no_label": sum(pair.gold is None or (pair.gold == NONE and pair.twin_of is not None) for pair in seen),
         "not_judged": len(pairs) - len(seen),
     }
 

@@ -46,7 +46,7 @@ from calm.plugins.self_preference.contrasts import (
     mean_known,
 )
 from calm.plugins.self_preference.harmful import Asked
-from calm.plugins.self_preference.pairs import TIES, AuthorPair, Known
+from calm.plugins.self_preference.pairs import TIES, TWINS, AuthorPair, Known
 from calm.plugins.self_preference.parts import (
     Part,
     equal_parts,
@@ -397,9 +397,11 @@ class Tables:
             return pairs.pull_of_twins(self.known(judge).twins, level=level).estimate
 
         equal = self._equal(level)
-        estimators: dict[str, Estimator] = {"own_pull": own_pull, **found.corrected}
-        if any(row["of"] != TIES for part in equal for row in part.rows):
-            estimators["twin_pull"] = twin_pull
+        kinds = {row["of"] for part in equal for row in part.rows}
+        pulls: dict[str, Estimator] = {"twin_pull": twin_pull} if TWINS in kinds else {}
+        if TIES in kinds or not pulls:
+            pulls["own_pull"] = own_pull
+        estimators = pulls | dict(found.corrected)
         rows = []
         for judge in self.judges:
             corrected: dict[str, Estimate] = {}

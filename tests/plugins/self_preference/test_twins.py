@@ -195,9 +195,10 @@ def test_the_command_tells_ties_twins_and_their_kinds_apart(bench, monkeypatch, 
     [part] = [part for part in body["parts"] if part["name"] == "equal_answers"]
     mine = {row["of"]: row for row in part["rows"] if row["judge"] == "alpha-1"}
     assert (status, len(mine), len(part["rows"])) == (0, 5, 15)
-    assert all(row["low"] > 0.5 > abs(row["outsiders"]) for row in mine.values())
+    assert all(row["pull"] > 0.7 > 0.15 > abs(row["outsiders"]) for row in mine.values())
+    assert {of for of, row in mine.items() if (row["low"] or 0) > 0.7} == {"labelled ties", "twins"}
     assert all(abs(row["pull"]) < 0.15 for row in part["rows"] if row["judge"] != "alpha-1")
-    assert body["judges"][0]["corrected"]["twin_pull"]["value"] == mine["twins, all"]["pull"]
+    assert body["judges"][0]["corrected"]["twin_pull"]["value"] == mine["twins"]["pull"]
     assert "pull on twins" in told
     again = tables_of(crossed_from(body)).report(0)
     assert [dict(row) for one in again.parts if one.name == "equal_answers" for row in one.rows] == part["rows"]
