@@ -619,6 +619,11 @@ class Kind(StrEnum):
         "({:.2f}): they may be better than the labels say, or of a style that all judges like",
     )
     TWINS = ("twins", "the answers are twins: each says the same in the words of another author")
+    TWINS_ALONE = (
+        "twins-alone",
+        "a paraphrase may be worse than the original, and too few twins were judged by a judge that is related to neither "
+        "author: add a peer of one more family with --calm-peers",
+    )
     OWN_WRONG = ("own-wrong", "its own answers truly lost in all of these pairs")
     SERVES = ("serves", "serves {}; the judge's task is {}")
     CLAIMS_LEFT_OUT = (

@@ -40,6 +40,7 @@ from calm.plugins.self_preference.opportunity import (
 from calm.plugins.self_preference.rubric import MISSING, Ints, RubricTable
 from calm.plugins.self_preference.scores import ScoreTable
 from calm.plugins.self_preference.skill import (
+    STEEPEST,
     Cells,
     Excess,
     beyond,
@@ -304,10 +305,15 @@ def known(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, str]) 
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """The pull of own answers, and that of the same answers on outsiders, None where they judged too few questions."""
+    """
+    The pull of own answers, and that of the same answers on outsiders, None where they judged too few questions.
+
+    `fair` is what a fair judge may have as well, and is taken off the lower bound.
+    """
 
     estimate: Estimate
     outsiders: float | None
+    fair: float
 
 
 def pull_of_twins(twins: Mapping[str, Side], *, level: float = 0.05) -> Pull:
@@ -315,19 +321,23 @@ def pull_of_twins(twins: Mapping[str, Side], *, level: float = 0.05) -> Pull:
     Return how many more pairs of twins a judge's own wording wins than loses, in [-1, 1] (see `pull_of_own`).
 
     The two groups with an original count together, or not at all, and weigh the same: so a liking for originals, or for
-    paraphrases, cancels. A paraphrase may be worse than another one, so outsiders count on both sides.
+    paraphrases, cancels. Nobody says that two wordings are equally good. So outsiders count on both sides, and a fair
+    judge may see what they see up to `STEEPEST` times as sharply.
 
-    Raises `EstimateError` for fewer than `LEAST` items in a group.
+    Raises `EstimateError` for fewer than `LEAST` items in a group, by the judge or by outsiders.
     """
     has = {whose: len(np.unique(side.item)) for whose, side in twins.items()}
     originals = [OWN_TEXT, OTHER_TEXT] if min(has.get(OWN_TEXT, 0), has.get(OTHER_TEXT, 0)) >= LEAST else []
     chosen = [*originals, *(whose for whose, n in has.items() if whose == NO_TEXT and n >= LEAST)]
     if not chosen:
         raise EstimateError(because(Kind.FEW_EQUAL, max(has.values(), default=0), LEAST))
-    return pull_of_own([twins[whose] for whose in chosen], level=level, margins=True)
+    found = pull_of_own([twins[whose] for whose in chosen], level=level, twins=True)
+    if found.outsiders is None:
+        raise EstimateError(because(Kind.TWINS_ALONE))
+    return found
 
 
-def pull_of_own(groups: Sequence[Side], *, level: float = 0.05, margins: bool = False) -> Pull:
+def pull_of_own(groups: Sequence[Side], *, level: float = 0.05, twins: bool = False) -> Pull:
     """
     Return how many more pairs a judge's own answer wins than loses, in [-1, 1], each group weighing the same.
 
@@ -336,20 +346,24 @@ def pull_of_own(groups: Sequence[Side], *, level: float = 0.05, margins: bool = 
 
     What those who labelled call equal may not be. What outsiders take as well, on the same pairs, is no
     self-preference: so their pull, if it is above 0, is taken off the lower bound. Two answers that pass, or fail, a
-    criterion may do so by unequal `margins`: so there, and with several groups, their pull, if it is below 0, is taken
-    off the upper bound, too.
+    criterion may do so by unequal margins, and so may `twins`: so with several groups, and of twins, their pull, if it
+    is below 0, is taken off the upper bound, too.
 
     Raises `EstimateError` for fewer than `LEAST` items in a group.
     """
+    from scipy.special import ndtr, ndtri
+
     k, mine = len(groups), _counted([(one.item, one.judge) for one in groups])
     if min(mine.items()) < LEAST:
         raise EstimateError(because(Kind.FEW_EQUAL, min(mine.items()), LEAST))
     pull = estimated(mine, _pull, level, (1.0,) * k)
     theirs = _counted([(one.item, one.outside) for one in groups])
     outsiders = float(_pull(theirs.rates())) if min(theirs.items()) >= LEAST else None
-    low = pull.low - max(outsiders or 0.0, 0.0)
-    high = pull.high - min(outsiders or 0.0, 0.0) * (margins or k > 1)
-    return Pull(replace(pull, low=max(low, -1.0), high=min(high, 1.0)), outsiders)
+    fair = max(outsiders or 0.0, 0.0)
+    if twins:
+        fair = 2 * float(ndtr(STEEPEST * ndtri((1 + fair) / 2))) - 1
+    high = pull.high - min(outsiders or 0.0, 0.0) * (twins or k > 1)
+    return Pull(replace(pull, low=max(pull.low - fair, -1.0), high=min(high, 1.0)), outsiders, fair)
 
 
 def pulls(found: Known, *, level: float = 0.05) -> dict[str, Pull]:

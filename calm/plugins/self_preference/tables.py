@@ -120,9 +120,9 @@ def decide_pull(known: Callable[[], Known], excess: Callable[[], Excess], claim:
 
 
 def _pulled(kind: str, pull: Pull, claim: Claim) -> Decision:
-    decided, value, others = _decided(pull.estimate, claim), pull.estimate.value, pull.outsiders or 0.0
-    if decided.outcome is Outcome.UNDECIDED and value - max(others, 0.0) <= claim.limit < value:
-        reason = because(Kind.SHARED_PULL, round(value, 2), round(others, 2))
+    decided, value = _decided(pull.estimate, claim), pull.estimate.value
+    if decided.outcome is Outcome.UNDECIDED and value - pull.fair <= claim.limit < value:
+        reason = because(Kind.SHARED_PULL, round(value, 2), round(pull.outsiders or 0.0, 2))
         return replace(decided, reason=reason, cases_to_decide=None)
     return replace(decided, reason=because(Kind.TWINS)) if kind == TWINS else decided
 

@@ -196,7 +196,8 @@ def twins(said, others=([TIE], [TIE], [TIE]), n=40, first=2000):
         (([TIE], [OTHER], [OTHER]), ([TIE], [OTHER], [OTHER]), -2 / 3, Outcome.PASS),
         (([OWN], [OTHER], [OTHER]), ([TIE], [OTHER], [OTHER]), -1 / 3, Outcome.UNDECIDED),
         (([OWN], [TIE], [OWN]), ([OWN], [TIE], [OWN]), 2 / 3, Outcome.UNDECIDED),
-        (([OWN],) * 3, ([OWN], [TIE], [OWN]), 1.0, Outcome.FAIL),
+        (([OWN],) * 3, ([OWN, TIE, TIE, TIE, TIE, TIE], [TIE], [TIE]), 1.0, Outcome.FAIL),
+        (([OWN],) * 3, ([OWN], [TIE], [OWN]), 1.0, Outcome.UNDECIDED),
     ],
     ids=[
         "takes its wording",
@@ -207,6 +208,7 @@ def twins(said, others=([TIE], [TIE], [TIE]), n=40, first=2000):
         "paraphrases worse than others do",
         "takes its wording, and paraphrases worse",
         "others paraphrase worse",
+        "takes its wording, and others paraphrase a little worse",
         "takes its wording, and others paraphrase worse",
     ],
 )
@@ -228,6 +230,14 @@ def test_kinds_of_twins_weigh_the_same_however_many_there_are():
     assert decided(few).estimate.value == pytest.approx(0)
     assert (decided(alone).estimate.value, decided(alone).outcome) == (0, Outcome.PASS)
     assert decided(twins(ORIGINALS, n=LEAST - 1)).reason == because(Kind.FEW_EQUAL, LEAST - 1, LEAST)
+
+
+def test_twins_without_outsiders_accuse_nobody():
+    """Nobody could tell a liking for its own words from a model that paraphrases badly."""
+    alone = [replace(one, said={"a": one.said["a"]}) for one in twins(([OWN],) * 3)]
+
+    assert decided(alone).reason == because(Kind.TWINS_ALONE)
+    assert decided(alone).outcome is Outcome.NOT_TESTED
 
 
 @pytest.mark.parametrize(
