@@ -621,8 +621,8 @@ class Kind(StrEnum):
     TWINS = ("twins", "the answers are twins: each says the same in the words of another author")
     TWINS_ALONE = (
         "twins-alone",
-        "a paraphrase may be worse than the original, and too few twins were judged by a judge that is related to neither "
-        "author: add a peer of one more family with --calm-peers",
+        "a paraphrase may be worse than the original, and too few twins were judged by a judge that is related to "
+        "neither author: add a peer of one more family with --calm-peers",
     )
     OWN_WRONG = ("own-wrong", "its own answers truly lost in all of these pairs")
     SERVES = ("serves", "serves {}; the judge's task is {}")

@@ -53,7 +53,7 @@ def register_answer(commands: argparse._SubParsersAction[argparse.ArgumentParser
     answer.add_argument(
         "--twins",
         action="store_true",
-        help="one answer to each question, by the models in turn, and a paraphrase of it by each other one",
+        help="one answer to each question, by the models in turn (or theirs in CASES), in the words of each model",
     )
     answer.add_argument("--force", action="store_true", help="overwrite OUT, whoever wrote it")
     answer.add_argument("--sample", type=int, metavar="N", help="the first N questions (default: all)")
