@@ -269,6 +269,11 @@ class Side:
     judge: Floats
     outside: Floats
 
+    def beside_outsiders(self) -> Side:
+        """Return the pairs that an outsider judged."""
+        seen = ~np.isnan(self.outside)
+        return Side(self.item[seen], self.judge[seen], self.outside[seen])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
@@ -324,17 +329,17 @@ def pull_of_twins(twins: Mapping[str, Side], *, level: float = 0.05) -> Pull:
     paraphrases, cancels. Nobody says that two wordings are equally good. So outsiders count on both sides, and a fair
     judge may see what they see up to `STEEPEST` times as sharply.
 
-    Raises `EstimateError` for fewer than `LEAST` items in a group, by the judge or by outsiders.
+    Raises `EstimateError` for fewer than `LEAST` items in a group, or with an outsider in it.
     """
-    has = {whose: len(np.unique(side.item)) for whose, side in twins.items()}
-    originals = [OWN_TEXT, OTHER_TEXT] if min(has.get(OWN_TEXT, 0), has.get(OTHER_TEXT, 0)) >= LEAST else []
-    chosen = [*originals, *(whose for whose, n in has.items() if whose == NO_TEXT and n >= LEAST)]
+    seen = {whose: side.beside_outsiders() for whose, side in twins.items()}
+    has, all_ = ({whose: len(np.unique(side.item)) for whose, side in of.items()} for of in (seen, twins))
+    chosen = [NO_TEXT] if has.get(NO_TEXT, 0) >= LEAST else []
+    if min(has.get(OWN_TEXT, 0), has.get(OTHER_TEXT, 0)) >= LEAST:
+        chosen += [OWN_TEXT, OTHER_TEXT]
     if not chosen:
-        raise EstimateError(because(Kind.FEW_EQUAL, max(has.values(), default=0), LEAST))
-    found = pull_of_own([twins[whose] for whose in chosen], level=level, twins=True)
-    if found.outsiders is None:
-        raise EstimateError(because(Kind.TWINS_ALONE))
-    return found
+        most = max(all_.values(), default=0)
+        raise EstimateError(because(Kind.FEW_EQUAL, most, LEAST) if most < LEAST else because(Kind.TWINS_ALONE))
+    return pull_of_own([seen[whose] for whose in chosen], level=level, twins=True)
 
 
 def pull_of_own(groups: Sequence[Side], *, level: float = 0.05, twins: bool = False) -> Pull:

@@ -235,9 +235,11 @@ def test_kinds_of_twins_weigh_the_same_however_many_there_are():
 def test_twins_without_outsiders_accuse_nobody():
     """Nobody could tell a liking for its own words from a model that paraphrases badly."""
     alone = [replace(one, said={"a": one.said["a"]}) for one in twins(([OWN],) * 3)]
+    beside = [*alone, *twins(([TIE],) * 3, first=5000)]
 
     assert decided(alone).reason == because(Kind.TWINS_ALONE)
     assert decided(alone).outcome is Outcome.NOT_TESTED
+    assert (decided(beside).outcome, decided(beside).estimate.value) == (Outcome.PASS, 0)
 
 
 @pytest.mark.parametrize(
