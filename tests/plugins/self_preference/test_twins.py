@@ -155,11 +155,13 @@ def test_a_fair_judge_that_tosses_coins_is_not_red(bench, cases):
     assert [bench.outcome(cases, "coin", seed) for seed in range(20)].count("FAIL") <= 1
 
 
-def test_what_a_judge_likes_tells_ties_from_twins(bench):
+@pytest.mark.parametrize(
+    ("cases", "kind", "outcome"),
+    [("twins.jsonl", "view", "PASS"), slow("ties.jsonl", "view", "FAIL"), slow("twins.jsonl", "originals", "PASS")],
+)
+def test_what_a_judge_likes_tells_ties_from_twins(bench, cases, kind, outcome):
     """A liking for its own views is seen on ties alone, as twins hold one view; one for originals is nobody's own."""
-    assert bench.outcome("ties.jsonl", "view") == "FAIL"
-    assert bench.outcome("twins.jsonl", "view") == "PASS"
-    assert bench.outcome("twins.jsonl", "originals") == "PASS"
+    assert bench.outcome(cases, kind) == outcome
 
 
 @pytest.mark.parametrize(("kind", "outcome"), [("style", "FAIL"), slow("fair", "PASS"), slow("originals", "PASS")])
