@@ -611,7 +611,7 @@ class Kind(StrEnum):
         "few-equal",
         "preference cannot be told from skill with these data: what other judges miss, or share a taste for, looks the "
         "same; pairs of an own and another answer that are known to be equally good tell: {} questions have one, {} "
-        "are needed",
+        "are needed; label ties, or make twins with `calm answer --twins`",
     )
     SHARED_PULL = (
         "shared-pull",

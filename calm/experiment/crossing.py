@@ -393,7 +393,8 @@ def with_truth(case: Case) -> Case:
 
 def _alike(case: Case) -> Case:
     """Return a case of twins without a label with one gold score for all of them."""
-    if TWIN_OF not in case.tags or case.better is not None or case.scores or case.met:
+    known = case.better is not None or all(case.worth(answer.id) is not None for answer in case.answers)
+    if TWIN_OF not in case.tags or known:
         return case
     return replace(case, scores=dict.fromkeys((answer.id for answer in case.answers), 0.0))
 

@@ -9,9 +9,10 @@ import pytest
 
 from calm.cases import read_cases
 from calm.cases.lines import line
+from calm.cases.shapes import all_pairs
 from calm.commands import cli
-from calm.core.case import TIE, Answer, Case
-from calm.experiment.crossing import TWIN_OF
+from calm.core.case import TIE, Answer, Case, Criterion
+from calm.experiment.crossing import TWIN_OF, UNIT, Member, arrange
 from calm.plugins.self_preference.record import crossed_from
 from calm.plugins.self_preference.tables import tables_of
 from tests.inside import run_inside
@@ -178,6 +179,23 @@ def test_bad_paraphrases_are_no_preference(bench, poor):
 
     assert bench.outcome(out, "fair") != "FAIL"
     assert bench.outcome(out, "style") != "PASS"
+
+
+def test_criteria_that_nobody_checked_do_not_hide_twins(bench):
+    """Twins are worth the same whatever else the case holds, unless people say what they are worth."""
+    case = read_cases(bench.folder / "twins.jsonl")[0]
+    criteria = (
+        Criterion("short", "At most 90 words.", check={"kind": "max_words", "value": 90}),
+        Criterion("kind", "Is kind."),
+    )
+    members = [Member(model, "pairwise", UNIT, model) for model in MODELS]
+
+    def gold(**changes):
+        cases = all_pairs(replace(case, **changes))
+        return {one.better for one in arrange(members, cases, about="alpha-1").cases}
+
+    assert gold(criteria=criteria) == {TIE}
+    assert gold(scores={"a1": 1, "a2": 2, "a3": 3}) != {TIE}
 
 
 # ------------------------------------------------------------------------------------------------ what is told of it
