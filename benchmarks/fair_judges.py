@@ -1,12 +1,13 @@
 """
 Fair judges and judges that prefer their own, put to the claim of the self-preference suite.
 
-    python -m benchmarks.fair_judges                                                # print the table (four minutes)
+    python -m benchmarks.fair_judges                                                # print the table (five minutes)
     python -m benchmarks.fair_judges --write docs/measured/self-preference.md    # write it between its marks
 
-Three worlds: pairs, scores and criteria. In each, three or four judges judge the answers that they wrote, the truth is
-known, and one judge is in question. Its skill, that of its peers, what these miss or share a taste for, the worth of
-its answers, its preference and the errors of the gold labels are set.
+Four worlds: pairs, scores, criteria, and twins, which are pairs of one text in two wordings. In each, three or four
+judges judge the answers that they wrote, the truth is known (but of twins), and one judge is in question. Its skill,
+that of its peers, what these miss or share a taste for, the worth of its answers, its preference and the errors of the
+gold labels are set.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from calm.core.claims import Claim, Decision, Outcome, decide
-from calm.core.verdict import Family
 from calm.plugins.self_preference import pairs
 from calm.plugins.self_preference.contrasts import Floats, Grid
 from calm.plugins.self_preference.pairs import AuthorPair, Known
@@ -37,7 +37,7 @@ from calm.plugins.self_preference.tables import decide_pull
 from calm.statistics.power import uniforms
 
 SEED = 20_261_122
-LIMITS = {"pairwise": 0.15, "score": 0.15, "rubric": 0.08}
+LIMITS = {"pairwise": 0.15, "twins": 0.15, "score": 0.15, "rubric": 0.08}
 """What the suite claims of `own_pull`."""
 BLOCK = re.compile(
     r"(<!-- generated: self-preference-limits -->\n)(.*?)(<!-- end: self-preference-limits -->)", re.DOTALL
@@ -45,6 +45,8 @@ BLOCK = re.compile(
 ITEMS = 200
 BAND = 0.3
 """Two answers whose worth differs by less than this are equal; a standard deviation of the difference is 1."""
+WORDING = 0.5
+"""The standard deviation of the difference in worth of two wordings of one text."""
 CRITERIA = 2
 NAMES = ("judge", "b", "c", "d")
 FAMILIES = {name: name for name in NAMES}
@@ -64,8 +66,9 @@ class Setting:
     judge itself guesses; `wrong` is the share of gold labels that are wrong, `blur` the noise of all of them; `lenient`
     what the judge adds to everything; `prefers` the share in which it takes its own answer whatever it is worth.
 
-    Of pairs alone: `equals` is what the judge says of two equal answers ("" looks for a difference as ever), and
-    `breaks` the share of them in which it takes its own instead.
+    Of pairs and twins alone: `equals` is what the judge says of two equal answers ("" looks for a difference as ever),
+    and `breaks` the share of them in which it takes its own instead. Of twins alone: `originals` is how much better the
+    judge, and nobody else, finds an original than a paraphrase.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Setting:
     prefers: float = 0.0
     equals: str = ""
     breaks: float = 0.0
+    originals: float = 0.0
 
 
 def _by_worth(name: str, **more: float) -> tuple[Setting, ...]:
@@ -125,7 +129,11 @@ BIASED = (
 )
 
 
-ALL = (*FAIR, *SKILLED, MISLED, *BREAKS, *BIASED)
+ORIGINALS = Setting("likes originals", originals=1.0)
+"""A fair judge of twins: it has no wording of its own in mind."""
+
+
+ALL = (*FAIR, *SKILLED, MISLED, *BREAKS, *BIASED, ORIGINALS)
 
 
 def normals(rng: Random, *shape: int) -> Floats:
@@ -146,9 +154,10 @@ class World:
     excess: Callable[[], Excess]
 
 
-def world(family: Family, setting: Setting, rng: Random, items: int = ITEMS, *, equal: bool = True) -> World:
+def world(family: str, setting: Setting, rng: Random, items: int = ITEMS, *, equal: bool = True) -> World:
     """Return the verdicts of all judges of a setting; without `equal`, no two answers have an equal gold label."""
-    makers: dict[str, Callable[[Setting, Random, int, bool], World]] = {"pairwise": _pairs, "score": _scores}
+    makers: dict[str, Callable[[Setting, Random, int, bool], World]]
+    makers = {"pairwise": _pairs, "score": _scores, "twins": _twins}
     return makers.get(family, _criteria)(setting, rng, items, equal)
 
 
@@ -166,7 +175,24 @@ def _pairs(setting: Setting, rng: Random, items: int, equal: bool) -> World:
     gold = np.where(equal & (abs(told) < BAND), 0, np.where(told > 0, 1, -1))
     other = np.where(gold == 0, np.where(told > 0, 1, -1), -gold)
     gold = np.where(happens(rng, setting.wrong, *shape), other, gold)
-    alike = abs(margin) < BAND
+    return _world(_said(setting, rng, margin, seen), gold, [None] * items)
+
+
+def _twins(setting: Setting, rng: Random, items: int, equal: bool) -> World:
+    """Return pairs of wordings of one text, of which three models take turns to write the original."""
+    open_, hidden = _worths(setting)
+    seen = open_ + WORDING * normals(rng, items, 2)
+    margin = seen + hidden + WORDING * setting.unseen * normals(rng, items, 2)
+    turn = np.arange(items)[:, None] % 3
+    original = np.where(turn == 0, 1, np.where(turn == np.array([1, 2]), -1, 0))
+    gold = np.zeros((items, 2), dtype=np.int64)
+    said = _said(setting, rng, margin + setting.originals * original, seen)
+    return _world(said, gold, [NAMES[n % 3] for n in range(items)])
+
+
+def _said(setting: Setting, rng: Random, margin: Floats, seen: Floats) -> dict[str, list[tuple[int, ...]]]:
+    """Return what all judges say of pairs, [items, 2], of the judge's answer and one of b, or of c."""
+    shape, alike = margin.shape, abs(margin) < BAND
     said: dict[str, list[tuple[int, ...]]] = {}
     for name in NAMES[:3]:
         mine = name == NAMES[0]
@@ -182,9 +208,13 @@ def _pairs(setting: Setting, rng: Random, items: int, equal: bool) -> World:
         else:
             own = np.where(happens(rng, setting.idle, *shape), np.array([1, -1])[:, None, None], own)
         said[name] = list(map(tuple, own.reshape(2, -1).T.tolist()))
-    places = [(item, other) for item in range(items) for other in NAMES[1:3]]
+    return said
+
+
+def _world(said: dict[str, list[tuple[int, ...]]], gold: NDArray[np.int64], by: Sequence[str | None]) -> World:
+    places = [(item, other) for item in range(len(by)) for other in NAMES[1:3]]
     faced = [
-        AuthorPair(str(item), other, better, {name: said[name][n] for name in said}, {})
+        AuthorPair(str(item), other, better, {name: said[name][n] for name in said}, {}, by[item])
         for n, ((item, other), better) in enumerate(zip(places, gold.ravel().tolist(), strict=True))
     ]
     return World(partial(pairs.known, faced, NAMES[0], FAMILIES), partial(pairs.pair_excess, faced, NAMES[0], FAMILIES))
@@ -247,14 +277,14 @@ class Shares:
     passes: float
 
 
-def decided(family: Family, setting: Setting, rng: Random, items: int = ITEMS, *, equal: bool = True) -> Decision:
+def decided(family: str, setting: Setting, rng: Random, items: int = ITEMS, *, equal: bool = True) -> Decision:
     """Return what the product decides in one world."""
     found = world(family, setting, rng, items, equal=equal)
     return decide_pull(found.known, found.excess, Claim("own_pull", "<=", LIMITS[family]))
 
 
 @cache
-def simulated(family: Family, setting: Setting, runs: int, items: int = ITEMS, *, equal: bool = True) -> Shares:
+def simulated(family: str, setting: Setting, runs: int, items: int = ITEMS, *, equal: bool = True) -> Shares:
     """Return what the suite says of a setting over many worlds."""
     rng = Random(f"{SEED} {family} {setting.name} {items}")
     found = [decided(family, setting, rng, items, equal=equal).outcome for _ in range(runs)]
@@ -270,8 +300,9 @@ def accused(setting: Setting, runs: int, items: int = ITEMS) -> float:
     return sum(decide(one, claim) is Outcome.FAIL for one in found) / runs
 
 
-COLUMNS: Sequence[tuple[str, Family, bool]] = (
+COLUMNS: Sequence[tuple[str, str, bool]] = (
     ("pairs", "pairwise", True),
+    ("twins", "twins", True),
     ("pairs, none equal", "pairwise", False),
     ("scores", "score", True),
     ("criteria", "rubric", True),
@@ -283,9 +314,10 @@ def table(runs: int, items: int = ITEMS) -> str:
     head = ("judge", "excess", *(name for name, _, _ in COLUMNS))
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for setting in ALL:
-        shown = ["-" if setting in SKILLED else f"{accused(setting, runs, items):.2f}"]
+        shown = ["-" if setting in (*SKILLED, ORIGINALS) else f"{accused(setting, runs, items):.2f}"]
         for _, family, equal in COLUMNS:
-            if (setting in SKILLED and not equal) or (setting.equals and family != "pairwise"):
+            where = ("twins",) if setting.originals else ("pairwise", "twins") if setting.equals else LIMITS
+            if (setting in SKILLED and not equal) or family not in where:
                 shown.append("-")
                 continue
             cell = simulated(family, setting, runs, items, equal=equal)

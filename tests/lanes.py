@@ -36,6 +36,7 @@ DENSE = ("tests/core/", "tests/experiment/", "tests/gate/test_probe", "tests/jud
 """Tests of what decides: those that `tools.mutation` counts on."""
 ALWAYS = (
     "tests/gate/test_default_gate_simulated.py",
+    "tests/plugins/self_preference/test_twins.py::test_a_judge_that_breaks_ties_for_itself_is_red_and_a_fair_one_green",
     "tests/results/test_baseline.py",
     "tests/pytest_plugin/test_conservation.py::test_whoever_dies_no_record_is_green[the page-is killed",
     *("tests/papers/", "tests/weight/", "tests/packaging/", "tests/ci/"),

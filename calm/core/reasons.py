@@ -610,12 +610,18 @@ class Kind(StrEnum):
     FEW_EQUAL = (
         "few-equal",
         "preference cannot be told from skill: {} questions have an own and another answer that are known to be "
-        "equally good, and {} are needed",
+        "equally good, and {} are needed; label ties, or make twins with `calm answer --twins`",
     )
     SHARED_PULL = (
         "shared-pull",
         "its own pull on equally good answers is {:.2f}, but the judges to compare with take the same answers as well "
         "({:.2f}): they may be better than the labels say, or of a style that all judges like",
+    )
+    TWINS = ("twins", "the answers are twins: each says the same in the words of another author")
+    TWINS_ALONE = (
+        "twins-alone",
+        "a paraphrase may be worse than the original, and too few twins were judged by a judge that is related to "
+        "neither author: add a peer of one more family with --calm-peers",
     )
     OWN_WRONG = ("own-wrong", "its own answers truly lost in all of these pairs")
     SERVES = ("serves", "serves {}; the judge's task is {}")

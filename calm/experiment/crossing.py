@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.checks import verify
@@ -82,11 +82,10 @@ def author_of(case: Case) -> str:
     return case.answers[0].author
 
 
-if TYPE_CHECKING:
-    pass
-
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
+TWIN_OF: Final = "twin_of"
+"""The tag of a case whose answers say the same in the words of several authors: the author of the original."""
 MAKERS: Final = {"written_by": "perturbations", "labelled_by": "gold labels", "asked_by": "questions"}
 """Tags of a case that name the models behind it, and what each made."""
 UNIT: Final = Scale(0.0, 1.0)
@@ -281,9 +280,9 @@ def arrange(
     drawn = set(items if sample is None else items[:sample])
     chosen = sorted((case for case in renamed if item_of(case) in drawn), key=lambda case: case.id)
     if family == "pairwise":
-        chosen = [one for case in chosen for one in _both_orders(_with_better(with_truth(case)), about)]
+        chosen = [one for case in chosen for one in _both_orders(_with_better(_alike(with_truth(case))), about)]
     else:
-        chosen = [with_truth(case) for case in chosen]
+        chosen = [_alike(with_truth(case)) for case in chosen]
     makers, related = _makers(answered), {**stated, **_writers(answered)}
     leaking = (
         leaks(about, makers, related)
@@ -356,7 +355,14 @@ def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[
     def renamed(answer: Answer) -> Answer:
         return replace(answer, author=names.get(answer.author or ""))
 
-    changed = [replace(case, answers=tuple(renamed(a) for a in case.answers)) for case in cases]
+    changed = [
+        replace(
+            case,
+            answers=tuple(renamed(a) for a in case.answers),
+            tags={name: names.get(said, said) if name == TWIN_OF else said for name, said in case.tags.items()},
+        )
+        for case in cases
+    ]
     return changed, sorted(set(names.values()))
 
 
@@ -388,6 +394,14 @@ def with_truth(case: Case) -> Case:
             for a in case.answers
         },
     )
+
+
+def _alike(case: Case) -> Case:
+    """Return a case of twins without a label with one gold score for all of them."""
+    known = case.better is not None or all(case.worth(answer.id) is not None for answer in case.answers)
+    if TWIN_OF not in case.tags or known:
+        return case
+    return replace(case, scores=dict.fromkeys((answer.id for answer in case.answers), 0.0))
 
 
 def _with_better(case: Case) -> Case:

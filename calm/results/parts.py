@@ -25,6 +25,13 @@ class Words:
 
 
 PARTS: Final[Mapping[str, Words]] = {
+    "equal_answers": Words(
+        "pull of each judge's own answers where the other one is as good",
+        "pull: own wins less own losses, as a share of the pairs. labelled ties: people call them equal, and a pull is "
+        "a liking for its own content or wording. twins: one text in the words of two models, and a pull is a liking "
+        "for its own wording; a liking for originals cancels over its kinds. outsiders: unrelated judges of the same "
+        "pairs. Each bound is one-sided at 5 %, and has what outsiders take as well taken off.",
+    ),
     "opportunity_counts": Words(
         "pairs of each judge's own answer and another one, by people's choice > the judge's choice",
         "own > other: people chose the judge's own answer, the judge the other one. undecided: the judge's orders "

@@ -114,6 +114,10 @@ _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
         "Of two equally good answers the judge prefers its own in {n} more of 100 cases than the other",
         "Of two equally good answers the judge prefers the other in {n} more of 100 cases than its own",
     ),
+    "twin_pull": (
+        "Of two texts that say the same the judge prefers the one in its own words in {n} more of 100 cases",
+        "Of two texts that say the same the judge prefers the one in other words in {n} more of 100 cases",
+    ),
     "self_preference_excess": (
         "The judge takes its own answers in {n} more of 100 cases than judges of other families do",
         "The judge takes its own answers in {n} fewer of 100 cases than judges of other families do",
@@ -161,7 +165,8 @@ def sentence(one: Finding) -> str:
     if one.value is None or one.low is None or one.high is None or unmeasured(one):
         return capital(str(one.reason) or "nothing was measured")
     limit = None if one.claim is None else one.claim.limit
-    said, figure = _said(one.measure, limit, one.claim.op if one.claim else "", one.task, one.scale)
+    measure = "twin_pull" if one.reason.kind is Kind.TWINS else one.measure
+    said, figure = _said(measure, limit, one.claim.op if one.claim else "", one.task, one.scale)
     value, low, high = figure.of(one.value), *sorted(map(figure.of, (one.low, one.high)))
     turned = bool(said[1]) and round(value, 3) < 0
     if turned:

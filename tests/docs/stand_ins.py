@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -448,6 +449,9 @@ def models(folder: Path, other: Callable):
             return "It does not. [[NO]]"  # a mitigation asks what is in a text
         if task is None:
             return other(messages, body)
+        if "<rewrite>" in messages[0][1]:
+            text = re.search(r"<answer>\n(.*?)\n</answer>", messages[-1][1], re.DOTALL)
+            return f"<rewrite>\nWell.\n{text[1]}\n</rewrite>"
         if task not in known:
             family = FAMILY[task] if task != "listwise" else "pairwise"
             known[task] = planted_respond(f"planted:noise=0,task={task}", bundled(family))

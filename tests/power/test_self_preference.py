@@ -100,7 +100,7 @@ def test_the_simulated_claim_is_the_one_of_the_suite():
     suite = (Path(__file__).parents[2] / "suites" / "test_self_preference.py").read_text("utf-8")
     limits = fair_judges.LIMITS
 
-    assert limits["pairwise"] == limits["score"]
+    assert limits["pairwise"] == limits["twins"] == limits["score"]
     assert f"own_pull <= {limits['pairwise']:.2f}, rubric=[own_pull <= {limits['rubric']:.2f}]" in suite
 
 
@@ -117,6 +117,20 @@ def test_over_all_fair_judges_hardly_any_fails():
     shares = [said(family, one).fails for one in FAIR_ALL for family in tasks(one)]
 
     assert sum(shares) / len(shares) <= 0.01
+
+
+@pytest.mark.parametrize("setting", [*FAIR_ALL[1:], fair_judges.ORIGINALS], ids=name)
+def test_on_twins_no_fair_judge_fails_but_one_that_sees_what_nobody_sees(setting):
+    """Whatever its skill and the worth of its wording; at most .05 in truth, as above."""
+    assert said("twins", setting).fails <= 0.20
+
+
+def test_what_twins_find():
+    """Five standard errors below what 200 runs showed; what outsiders do not see of a wording is held to be a taste."""
+    assert said("twins", fair_judges.BREAKS[0]).fails >= 0.7
+    assert said("twins", fair_judges.BIASED[-1]).fails >= 0.95
+    assert said("twins", fair_judges.UNSEEN).fails >= 0.8
+    assert said("twins", fair_judges.ORIGINALS).passes >= 0.8
 
 
 def test_an_excess_accuses_fair_judges():

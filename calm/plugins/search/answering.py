@@ -23,12 +23,16 @@ from calm.core.validation import Fault
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
-from calm.experiment.crossing import FAMILIES_TAG, messages_for, with_truth
+from calm.experiment.crossing import FAMILIES_TAG, TWIN_OF, messages_for, with_truth
 from calm.models.wire import Reply
 from calm.plugins.search import writer as replies
+from calm.plugins.search.rewriting import rewrite
 from calm.plugins.search.writer import ASK, Writer
 from calm.results.outputs import ANSWERED, write_whole
 from calm.results.parts import aligned
+
+PARAPHRASE = "paraphrase"
+"""The kind of rewriting that makes a twin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +99,73 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
     """
     families = families_of_writers(writers)
     engine.greet(*(writer.server for writer in writers))
-    shown = (Case(case.id, case.question, (Answer("question", ""),), fields=case.fields) for case in cases)
-    questions = list(map(messages_for, shown))
-    responses = iter(engine.generate([(w.request(question), ASK) for question in questions for w in writers]))
-    done: list[Case] = []
+    texts, failures, missing = _answered([(case, writer) for case in cases for writer in writers], engine)
+    done = [_with_answers(case, texts[case.id], families) for case in cases if texts[case.id]]
+    return Answers(tuple(done), tuple(failures), missing, Counter(model for said in texts.values() for model in said))
+
+
+def twins(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> Answers:
+    """
+    Return for each question one answer in the words of each model: the models take turns in writing the original.
+
+    An answer that the case holds of the model whose turn it is, is the original. A paraphrase passes the checks of
+    `calm rewrite`, or is left out. Gold labels go: they are about other answers.
+
+    Raises:
+        ConfigError: the models do not fit together, or a server does not answer.
+    """
+    families = families_of_writers(writers)
+    engine.greet(*(writer.server for writer in writers))
+    turns = [(case, writers[place % len(writers)]) for place, case in enumerate(cases)]
+    held = {case.id: {w.server.model: text} for case, w in turns if (text := _text_by(case, w.server.model))}
+    asked, failures, missing = _answered([(case, w) for case, w in turns if case.id not in held], engine)
+    texts = {case.id: {**held.get(case.id, {}), **asked.get(case.id, {})} for case in cases}
+    bare = [replace(case, better=None, met={}, scores={}, annotations={}, variants={}) for case in cases]
+    for writer in writers:
+        model = writer.server.model
+        foreign = [
+            with_truth(replace(case, answers=(Answer("original", texts[case.id][author.server.model]),)))
+            for case, (_, author) in zip(bare, turns, strict=True)
+            if author is not writer and author.server.model in texts[case.id]
+        ]
+        found = rewrite(foreign, [PARAPHRASE], writer, engine)
+        for one in found.all:
+            if one.text is None:
+                failures.append(Failure(one.case, model, one.faults[0], one.reply))
+            else:
+                texts[one.case][model] = one.text
+        missing.update(found.missing)
+    done = []
+    for case, (_, author) in zip(bare, turns, strict=True):
+        if len(texts[case.id]) > 1:
+            tags = {**case.tags, ITEM: f"{case.tags.get(ITEM, case.id)}-twins", TWIN_OF: author.server.model}
+            made = replace(case, id=f"{case.id}-twins", answers=(), tags=tags)
+            done.append(_with_answers(made, texts[case.id], families))
+    return Answers(tuple(done), tuple(failures), missing, Counter(a.author or "" for one in done for a in one.answers))
+
+
+def _text_by(case: Case, model: str) -> str | None:
+    return next((a.text for a in case.answers if a.author is not None and same_model(a.author, model)), None)
+
+
+def _answered(
+    asked: Sequence[tuple[Case, Writer]], engine: Engine
+) -> tuple[dict[str, dict[str, str]], list[Failure], Counter[str]]:
+    """Return the answers by case and model, the replies that are none, and how many there is no reply to, by reason."""
+    texts: dict[str, dict[str, str]] = {case.id: {} for case, _ in asked}
     failures: list[Failure] = []
     missing: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    for case in cases:
-        texts: dict[str, str] = {}
-        for writer in writers:
-            reply, model = next(responses).reply, writer.server.model
-            if isinstance(reply, NoReply):
-                missing[str(reply.reason)] += 1
-            elif (fault := _fault(reply)) is not None:
-                failures.append(Failure(case.id, model, fault, reply.text or reply.refusal or ""))
-            else:
-                texts[model] = reply.text
-        counts.update(texts.keys())
-        if made := _with_answers(case, texts, families):
-            done.append(made)
-    return Answers(tuple(done), tuple(failures), missing, counts)
+    shown = (Case(case.id, case.question, (Answer("question", ""),), fields=case.fields) for case, _ in asked)
+    requests = [(writer.request(messages_for(one)), ASK) for one, (_, writer) in zip(shown, asked, strict=True)]
+    for (case, writer), response in zip(asked, engine.generate(requests), strict=True):
+        reply, model = response.reply, writer.server.model
+        if isinstance(reply, NoReply):
+            missing[str(reply.reason)] += 1
+        elif (fault := _fault(reply)) is not None:
+            failures.append(Failure(case.id, model, fault, reply.text or reply.refusal or ""))
+        else:
+            texts[case.id][model] = reply.text
+    return texts, failures, missing
 
 
 def _fault(reply: Reply) -> Fault | None:
@@ -125,13 +175,11 @@ def _fault(reply: Reply) -> Fault | None:
     return fault or replies.declined(reply)
 
 
-def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case | None:
+def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case:
     others = [a for a in case.answers if a.author is not None]
     kept = [a for a in others if not any(same_model(a.author or "", model) for model in texts)]
     new = [Answer("", text, author=model) for model, text in texts.items()]
     drawn = sorted([*kept, *new], key=lambda a: digest("answer order", case.id, a.author or "", a.text))
-    if not new:
-        return None
     ids = [f"a{place}" for place in range(1, len(drawn) + 1)]
     before = {name: a.id for name, a in zip(ids, drawn, strict=True) if a.id}
     authors = {a.author: family_of(a.author, families) for a in drawn if a.author is not None}

@@ -48,7 +48,12 @@ def register_answer(commands: argparse._SubParsersAction[argparse.ArgumentParser
         help="the models: files with a [model] table, for a judge or a writer",
     )
     answer.add_argument(
-        "-o", "--out", default="answers.jsonl", metavar="OUT.jsonl", help="the file to write (default answers.jsonl)"
+        "-o", "--out", metavar="OUT.jsonl", help="the file to write (default answers.jsonl, with --twins twins.jsonl)"
+    )
+    answer.add_argument(
+        "--twins",
+        action="store_true",
+        help="one answer to each question, by the models in turn (or theirs in CASES), in the words of each model",
     )
     answer.add_argument("--force", action="store_true", help="overwrite OUT, whoever wrote it")
     answer.add_argument("--sample", type=int, metavar="N", help="the first N questions (default: all)")
@@ -63,14 +68,14 @@ def _answer(options: argparse.Namespace) -> int:
     from calm.results.outputs import ANSWERED, UNUSED, Output
 
     refuse_impossible(options)
-    out = Path(options.out)
+    out = Path(options.out or ("twins.jsonl" if options.twins else "answers.jsonl"))
     writers = _writers(options.writers)
     answering.families_of_writers(writers)
     every = read_cases(options.cases)
     cases = every[: options.sample]
     written = (Output("-o", out, ANSWERED, options.force), Output("-o", replies.beside(out), UNUSED))
     with opened_engine(options, *written) as engine:
-        found = answering.answer(cases, writers, engine)
+        found = (answering.twins if options.twins else answering.answer)(cases, writers, engine)
         spent = bill(engine)
     print(printable(answering.summary(found, writers), "\n"))
     if stays(engine, out):

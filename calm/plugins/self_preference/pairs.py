@@ -10,7 +10,8 @@ of a pair is left out of that pair: the rest would measure the position of the a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import fsum, nan
 from random import Random
 
@@ -24,7 +25,7 @@ from calm.core.order import item_of
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Tie, Verdict
 from calm.errors import EstimateError
-from calm.experiment.crossing import Judgment
+from calm.experiment.crossing import TWIN_OF, Judgment
 from calm.plugins.self_preference.contrasts import DRAWS, Floats, Grid
 from calm.plugins.self_preference.opportunity import (
     NONE,
@@ -40,6 +41,7 @@ from calm.plugins.self_preference.opportunity import (
 from calm.plugins.self_preference.rubric import MISSING, Ints, RubricTable
 from calm.plugins.self_preference.scores import ScoreTable
 from calm.plugins.self_preference.skill import (
+    STEEPEST,
     Cells,
     Excess,
     beyond,
@@ -50,6 +52,11 @@ from calm.plugins.self_preference.skill import (
     skilled,
 )
 
+TIES, TWINS = "labelled ties", "twins"
+"""The kinds of answers that are known to be equal."""
+OWN_TEXT, OTHER_TEXT, NO_TEXT = "twins of its text", "twins of the other's text", "twins of a third text"
+"""The kinds of twins: the judge wrote the original, the other author did, or neither."""
+
 
 @dataclass(frozen=True, slots=True)
 class AuthorPair:
@@ -58,7 +65,8 @@ class AuthorPair:
 
     `gold` is the true outcome, None where it is not known. `said` holds each judge's outcome in every order, those
     first in which the author's own answer came first; `scores` its score of the own answer, for judges that gave
-    probabilities in both orders. `votes` are the outcomes by each of several people.
+    probabilities in both orders. `votes` are the outcomes by each of several people. Of twins, `twin_of` is the author
+    of the original.
     """
 
     item: str
@@ -67,6 +75,7 @@ class AuthorPair:
     said: Mapping[str, tuple[int, ...]]
     scores: Mapping[str, float]
     votes: tuple[int, ...] = ()
+    twin_of: str | None = None
 
     def outcome(self, judge: str) -> int:
         """Return who won: by the mean score of both orders, else by the verdicts; `NONE` if there is none."""
@@ -113,7 +122,8 @@ def faced(judged: Sequence[Judgment], author: str) -> list[AuthorPair]:
                 scores[judge] = score
         gold = None if case.better is None else _side(case.better, own)
         votes = choices_of(case.annotations.values(), [answer.id for answer in case.answers])
-        found.append(AuthorPair(key[0], other, gold, said, scores, tuple(_side(vote, own) for vote in votes)))
+        sides = tuple(_side(vote, own) for vote in votes)
+        found.append(AuthorPair(key[0], other, gold, said, scores, sides, case.tags.get(TWIN_OF)))
     return found
 
 
@@ -212,6 +222,7 @@ def pair_excess(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, 
 class _Contest:
     item: str
     gold: int | None
+    whose: str | None
     judge: float
     outside: float
     outsiders: tuple[str, ...]
@@ -224,7 +235,8 @@ def _contests(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, st
         outsiders = tuple(name for name in pair.said if families[name] not in related)
         if judge in pair.said and related[0] != related[1]:
             outside = fsum(pair.favour(name) for name in outsiders) / len(outsiders) if outsiders else nan
-            found.append(_Contest(pair.item, pair.gold, pair.favour(judge), outside, outsiders))
+            whose = {None: None, judge: OWN_TEXT, pair.other: OTHER_TEXT}.get(pair.twin_of, NO_TEXT)
+            found.append(_Contest(pair.item, pair.gold, whose, pair.favour(judge), outside, outsiders))
     return found
 
 
@@ -267,6 +279,11 @@ class Side:
     judge: Floats
     outside: Floats
 
+    def beside_outsiders(self) -> Side:
+        """Return the pairs that an outsider judged."""
+        seen = ~np.isnan(self.outside)
+        return Side(self.item[seen], self.judge[seen], self.outside[seen])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
@@ -280,34 +297,62 @@ class Known:
 
     equal: tuple[Side, ...]
     lost: Side
+    twins: Mapping[str, Side] = field(default_factory=dict)
+    """Pairs of an own wording and another author's of one text, by whose the original is."""
 
 
 def known(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, str]) -> Known:
     """
     Return the pairs of a judge's own answers whose truth is known; they are equal where the gold label or scores are.
 
-    Pairs with a relative of the judge are left out.
+    Pairs with a relative of the judge are left out. Twins have groups of their own.
     """
     found = _contests(pairs, judge, families)
     number = {item: place for place, item in enumerate(dict.fromkeys(one.item for one in found))}
 
-    def side(gold: int) -> Side:
-        chosen = [one for one in found if one.gold == gold]
+    def side(gold: int, whose: str | None = None) -> Side:
+        chosen = [one for one in found if one.gold == gold and one.whose == whose]
         favours = np.array([(one.judge, one.outside) for one in chosen], dtype=np.float64).reshape(-1, 2)
         return Side(np.array([number[one.item] for one in chosen], dtype=np.int64), favours[:, 0], favours[:, 1])
 
-    return Known((side(NONE),), side(OTHER))
+    return Known((side(NONE),), side(OTHER), {whose: side(NONE, whose) for whose in (OWN_TEXT, OTHER_TEXT, NO_TEXT)})
 
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """The pull of own answers, and that of the same answers on outsiders, None where they judged too few questions."""
+    """
+    The pull of own answers, and that of the same answers on outsiders, None where they judged too few questions.
+
+    `fair` is what a fair judge may have as well, and is taken off the lower bound.
+    """
 
     estimate: Estimate
     outsiders: float | None
+    fair: float
 
 
-def pull_of_own(groups: Sequence[Side], *, level: float = 0.05) -> Pull:
+def pull_of_twins(twins: Mapping[str, Side], *, level: float = 0.05) -> Pull:
+    """
+    Return how many more pairs of twins a judge's own wording wins than loses, in [-1, 1] (see `pull_of_own`).
+
+    The two groups with an original count together, or not at all, and weigh the same: so a liking for originals, or for
+    paraphrases, cancels. Nobody says that two wordings are equally good. So outsiders count on both sides, and a fair
+    judge may see what they see up to `STEEPEST` times as sharply.
+
+    Raises `EstimateError` for fewer than `LEAST` items in a group, or with an outsider in it.
+    """
+    seen = {whose: side.beside_outsiders() for whose, side in twins.items()}
+    has, all_ = ({whose: len(np.unique(side.item)) for whose, side in of.items()} for of in (seen, twins))
+    chosen = [NO_TEXT] if has.get(NO_TEXT, 0) >= LEAST else []
+    if min(has.get(OWN_TEXT, 0), has.get(OTHER_TEXT, 0)) >= LEAST:
+        chosen += [OWN_TEXT, OTHER_TEXT]
+    if not chosen:
+        most = max(all_.values(), default=0)
+        raise EstimateError(because(Kind.FEW_EQUAL, most, LEAST) if most < LEAST else because(Kind.TWINS_ALONE))
+    return pull_of_own([seen[whose] for whose in chosen], level=level, twins=True)
+
+
+def pull_of_own(groups: Sequence[Side], *, level: float = 0.05, twins: bool = False) -> Pull:
     """
     Return how many more pairs a judge's own answer wins than loses, in [-1, 1], each group weighing the same.
 
@@ -316,20 +361,43 @@ def pull_of_own(groups: Sequence[Side], *, level: float = 0.05) -> Pull:
 
     What those who labelled call equal may not be. What outsiders take as well, on the same pairs, is no
     self-preference: so their pull, if it is above 0, is taken off the lower bound. Two answers that pass, or fail, a
-    criterion may do so by unequal margins: so with several groups their pull, if it is below 0, is taken off the upper
-    bound, too.
+    criterion may do so by unequal margins, and so may `twins`: so with several groups, and of twins, their pull, if it
+    is below 0, is taken off the upper bound, too.
 
     Raises `EstimateError` for fewer than `LEAST` items in a group.
     """
+    from scipy.special import ndtr, ndtri
+
     k, mine = len(groups), _counted([(one.item, one.judge) for one in groups])
     if min(mine.items()) < LEAST:
         raise EstimateError(because(Kind.FEW_EQUAL, min(mine.items()), LEAST))
     pull = estimated(mine, _pull, level, (1.0,) * k)
     theirs = _counted([(one.item, one.outside) for one in groups])
     outsiders = float(_pull(theirs.rates())) if min(theirs.items()) >= LEAST else None
-    low = pull.low - max(outsiders or 0.0, 0.0)
-    high = pull.high - min(outsiders or 0.0, 0.0) * (k > 1)
-    return Pull(replace(pull, low=max(low, -1.0), high=min(high, 1.0)), outsiders)
+    fair = max(outsiders or 0.0, 0.0)
+    if twins:
+        fair = 2 * float(ndtr(STEEPEST * ndtri((1 + fair) / 2))) - 1
+    high = pull.high - min(outsiders or 0.0, 0.0) * (twins or k > 1)
+    return Pull(replace(pull, low=max(pull.low - fair, -1.0), high=min(high, 1.0)), outsiders, fair)
+
+
+def pulls(found: Known, *, level: float = 0.05) -> dict[str, Pull]:
+    """
+    Return the pull by kind of equal answers (`TIES`, `TWINS`), each at its share of `level`.
+
+    Raises `EstimateError` where no kind has enough questions.
+    """
+    kinds = {TIES: partial(pull_of_own, found.equal), TWINS: partial(pull_of_twins, found.twins)}
+    few: dict[str, EstimateError] = {}
+    for kind, pull in kinds.items():
+        try:
+            pull(level=level)
+        except EstimateError as error:
+            few[kind] = error
+    if len(few) == len(kinds):
+        raise few[TWINS if any(side.item.size for side in found.twins.values()) else TIES]
+    enough = kinds.keys() - few.keys()
+    return {kind: pull(level=level / len(enough)) for kind, pull in kinds.items() if kind in enough}
 
 
 def _counted(groups: Sequence[tuple[Ints, Floats]]) -> Cells:
@@ -371,12 +439,13 @@ def _cells(strata: Sequence[Sequence[_Contest]]) -> Cells:
     return Cells(hits, chances, len(strata))
 
 
-def faced_by_scores(table: ScoreTable, author: str) -> list[AuthorPair]:
+def faced_by_scores(table: ScoreTable, author: str, twins: Mapping[str, str] | None = None) -> list[AuthorPair]:
     """
     Return each text of an author beside each text of another on the same item, as every judge's scores rank the two.
 
     The text with the higher score is preferred, equal scores are a tie; `table.truth` says in the same way which is the
-    better one. A judge that did not score both texts of a pair is not in it.
+    better one. A judge that did not score both texts of a pair is not in it. Where the texts of an item are twins,
+    `twins` says who wrote the original.
     """
     grid = table.grid
     own = grid.columns(author, "self")[0]
@@ -390,7 +459,7 @@ def faced_by_scores(table: ScoreTable, author: str) -> list[AuthorPair]:
             known = np.flatnonzero(~np.isnan(signs[:, place]))
             said = {grid.judges[row]: (int(signs[row, place]),) for row in known}
             better = None if gold is None or np.isnan(gold[place]) else int(gold[place])
-            found.append(AuthorPair(item, other, better, said, {}))
+            found.append(AuthorPair(item, other, better, said, {}, twin_of=(twins or {}).get(item)))
     return found
 
 

@@ -3,6 +3,7 @@ The tables beside the rows of self-preference.
 
 | part | a row for each |
 |---|---|
+| `equal_answers` | judge and kind of equal answers: its pull on its own beside that of outsiders |
 | `judge_pairs` | two judges: how far they agree |
 | `ranking`, `transitivity` | author: its places in several rankings; judge: the circles of authors |
 | `perplexity`, `perplexity_curves` | judge: how likely its model finds own and other answers, and who wins by that |
@@ -19,6 +20,7 @@ import statistics
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from math import fsum, sqrt
 from operator import eq
@@ -43,7 +45,15 @@ from calm.plugins.self_preference.opportunity import (
     Outcomes,
 )
 from calm.plugins.self_preference.overestimation import Evidence
-from calm.plugins.self_preference.pairs import AuthorPair, by_vote
+from calm.plugins.self_preference.pairs import (
+    TIES,
+    TWINS,
+    AuthorPair,
+    Known,
+    by_vote,
+    pull_of_own,
+    pull_of_twins,
+)
 from calm.plugins.self_preference.panels import (
     Peers,
     Placed,
@@ -92,6 +102,26 @@ class Part:
 def known(value: float) -> float | None:
     """Return a number, None for NaN."""
     return None if np.isnan(value) else round(float(value), ROUND_OFF)
+
+
+def equal_parts(own: Mapping[str, Known], *, level: float = 0.05) -> tuple[Part, ...]:
+    """
+    Return the table `equal_answers`: a row for each judge and kind of equal pairs of its own that has enough questions.
+
+    `own` holds the known pairs of each judge. A kind of twins alone has no bounds: it also shows what the judge thinks
+    of originals. There is no table without a row.
+    """
+    rows: list[dict[str, Json]] = []
+    for judge, found in own.items():
+        kinds = {TIES: partial(pull_of_own, found.equal), TWINS: partial(pull_of_twins, found.twins)}
+        kinds |= {whose: partial(pull_of_own, [side]) for whose, side in found.twins.items()}
+        for of, pull in kinds.items():
+            with suppress(EstimateError):
+                one = pull(level=level)
+                low, high = (one.estimate.low, one.estimate.high) if of in (TIES, TWINS) else (None, None)
+                told: dict[str, Json] = {"n": one.estimate.n, "pull": one.estimate.value, "outsiders": one.outsiders}
+                rows.append({"judge": judge, "of": of, **told, "low": low, "high": high})
+    return (Part("equal_answers", tuple(rows)),) if rows else ()
 
 
 def judge_pairs(
@@ -344,8 +374,8 @@ def _counts(pairs: Sequence[AuthorPair], seen: Sequence[AuthorPair], found: oppo
         "other_as_self": found.other_as_self,
         "self_as_none": found.self_as_none,
         "other_as_none": found.other_as_none,
-        "people_tied": sum(pair.gold == NONE for pair in seen),
-        "no_label": sum(pair.gold is None for pair in seen),
+        "people_tied": sum(pair.gold == NONE and pair.twin_of is None for pair in seen),
+        "no_label": sum(pair.gold is None or (pair.gold == NONE and pair.twin_of is not None) for pair in seen),
         "not_judged": len(pairs) - len(seen),
     }
 

@@ -16,6 +16,7 @@ from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Scale, Score,
 from calm.errors import ConfigError
 from calm.experiment.crossing import (
     AS_EVER,
+    TWIN_OF,
     UNIT,
     CrossDesign,
     CrossResult,
@@ -115,6 +116,7 @@ def _known(case: Case) -> dict[str, Json]:
         "lengths": {c.id: len(c.text) for c in case.criteria},
         "scores": {**case.scores},
         **_labels(case),
+        **({TWIN_OF: case.tags[TWIN_OF]} if TWIN_OF in case.tags else {}),
     }
 
 
@@ -281,7 +283,7 @@ def _case_from(known: Json) -> Case:
         met=met,
         scores={a: float(str(value)) for a, value in _object(body.get("scores", {})).items()},
         annotations={who: Annotation(str(said)) for who, said in _object(body.get("labels", {})).items()},
-        tags={ITEM: str(body["item"])},
+        tags={ITEM: str(body["item"]), **({TWIN_OF: str(body[TWIN_OF])} if TWIN_OF in body else {})},
     )
 
 

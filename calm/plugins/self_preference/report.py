@@ -47,9 +47,10 @@ from calm.plugins.self_preference.contrasts import (
     mean_known,
 )
 from calm.plugins.self_preference.harmful import Asked
-from calm.plugins.self_preference.pairs import AuthorPair, Known
+from calm.plugins.self_preference.pairs import TIES, TWINS, AuthorPair, Known
 from calm.plugins.self_preference.parts import (
     Part,
+    equal_parts,
     evaluation_parts,
     judge_pairs,
     known,
@@ -205,6 +206,8 @@ class Tables:
     """What is known of the answers that were scored."""
     votes: Votes | None = None
     """How the user wants votes of several people to count; with `each` the gaps are of votes."""
+    twins: Mapping[str, str] = field(default_factory=dict)
+    """Who wrote the original, by item, where the texts that were scored are twins."""
 
     @classmethod
     def of(cls, table: RubricTable | ScoreTable, worded: Mapping[Wording, ScoreTable] | None = None) -> Tables:
@@ -247,7 +250,7 @@ class Tables:
     def faced(self, model: str) -> list[AuthorPair]:
         """Return the pairs of an answer of a judge and one of another author; scores and points rank the two."""
         if self.family != "pairwise":
-            return pairs.faced_by_scores(self.points, model)
+            return pairs.faced_by_scores(self.points, model, self.twins)
         return self._met[model] if model in self._met else pairs.faced(self.pairs, model)
 
     def excess(self, model: str, level: float = LEVEL) -> Excess:
@@ -398,7 +401,15 @@ class Tables:
         def own_pull(judge: str) -> Estimate:
             return pairs.pull_of_own(self.known(judge).equal, level=level).estimate
 
-        estimators: dict[str, Estimator] = {"own_pull": own_pull, **found.corrected}
+        def twin_pull(judge: str) -> Estimate:
+            return pairs.pull_of_twins(self.known(judge).twins, level=level).estimate
+
+        equal = self._equal(level)
+        kinds = {row["of"] for part in equal for row in part.rows}
+        pulls: dict[str, Estimator] = {"twin_pull": twin_pull} if TWINS in kinds else {}
+        if TIES in kinds or not pulls:
+            pulls["own_pull"] = own_pull
+        estimators = pulls | dict(found.corrected)
         rows = []
         for judge in self.judges:
             corrected: dict[str, Estimate] = {}
@@ -424,7 +435,15 @@ class Tables:
         known = {name: self.grid.families[name] for name in (*self.judges, *self.grid.generators)}
         points = self.scores if not self.scales else None
         scale = None if points is None else Scale(points.low, points.high)
-        return SelfPreference(self.family, items, tuple(rows), found.matrices, known, parts=found.parts, scale=scale)
+        every = (*equal, *found.parts)
+        return SelfPreference(self.family, items, tuple(rows), found.matrices, known, parts=every, scale=scale)
+
+    def _equal(self, level: float) -> tuple[Part, ...]:
+        """Return the pulls on each kind of equal answers beside those of outsiders, of judges that wrote some."""
+        if self.credited is not None:
+            return ()
+        own = {name: self.known(name) for name in self.judges if name in self.grid.generators}
+        return equal_parts(own, level=level)
 
 
 def _random(seed: int) -> Random:

@@ -47,13 +47,16 @@ class Column:
         return f"{shown:z.{places}f}"
 
 
-PULL, EXCESS, SCORES, OUTSIDER = "own_pull", "self_preference_excess", "score_excess", "excess_over_outsider"
+PULL, TWINS = PULLS = "own_pull", "twin_pull"
+EXCESS, SCORES, OUTSIDER = "self_preference_excess", "score_excess", "excess_over_outsider"
 _PULL = Column("pull", "own less others preferred, of 100 equally good pairs", 100, 0)
+_TWINS = Column("on twins", "own words less others' preferred, of 100 pairs that say the same", 100, 0)
 _EXCESS = Column("excess", "own taken beyond judges of other families, of 100", 100, 0)
 _UNREAD = Column("unread", "replies without a readable verdict, of 100; they are in no figure", 100, 0)
 COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
     "pairwise": {
         PULL: _PULL,
+        TWINS: _TWINS,
         EXCESS: _EXCESS,
         "unread": _UNREAD,
         "own": Column("own", "own answers that won, of 100 pairs with one", 100, 0),
@@ -63,6 +66,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
     },
     "score": {
         PULL: _PULL,
+        TWINS: _TWINS,
         SCORES: Column("excess", "own over others, beyond judges of other families"),
         OUTSIDER: Column("over outsider", "the same beyond the judge of --outsider alone"),
         "unread": _UNREAD,
@@ -73,6 +77,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
     },
     "rubric": {
         PULL: _PULL,
+        TWINS: _TWINS,
         EXCESS: _EXCESS,
         "unread": _UNREAD,
         "self_preference_ratio": Column("ratio", "over-credit of own answers beyond theirs (1: fair)"),
@@ -80,11 +85,20 @@ COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
         "mra": Column("MRA", "criteria judged right"),
     },
 }
-"""The columns by kind of verdict, those first that are left out last; the first two with bounds make the sentences."""
+"""The columns by kind of verdict, those first that are left out last; pulls and the excess make the sentences."""
 MOST: Final = 3
 """So many judges, reasons or notes are told by themselves; the rest is counted."""
 ASKED: Final = frozenset(
-    {"opportunity", "committee", "committee_size", "agreement_filter", "slices", "framing_differences", "perplexity"}
+    {
+        "equal_answers",
+        "opportunity",
+        "committee",
+        "committee_size",
+        "agreement_filter",
+        "slices",
+        "framing_differences",
+        "perplexity",
+    }
 )
 """The tables that a screen names, as options or data of a special kind asked for them; the rest is counted."""
 
@@ -93,21 +107,23 @@ def headline(body: Mapping[str, Json]) -> str:
     """
     Return who prefers its own answers, by how much, against whom, how surely and on how much; a sentence a line.
 
-    The pull of own answers decides; where a judge has none, what it takes beyond judges of other families is told, and
-    why this may be quality.
+    The pull of own answers decides, and that of own words in twins; where a judge has neither, what it takes beyond
+    judges of other families is told, and why this may be quality.
     """
     kind, rows = str(body.get("kind")), objects(body.get("judges"))
     found: dict[str, dict[str, Figure]] = {
-        name: {} for name in (PULL, SCORES if kind == "score" else EXCESS) if kind in COLUMNS
+        name: {} for name in (*PULLS, SCORES if kind == "score" else EXCESS) if kind in COLUMNS
     }
     unknown: dict[str, list[str]] = {}
     for row in rows:
-        told = [name for name in found if _figure(row, name)]
-        if told and (figure := _figure(row, told[0])):
-            found[told[0]][str(row.get("judge"))] = figure
-        if PULL not in told:
+        told = {name: figure for name in found if (figure := _figure(row, name))}
+        pulled = {name: figure for name, figure in told.items() if name in PULLS}
+        for name, figure in (pulled or told).items():
+            found[name][str(row.get("judge"))] = figure
+        if not pulled:
             reasons = as_mapping(row.get("reasons"))
-            why = reasons.get(PULL) if told else reasons.get("own", reasons.get(PULL, "the record does not say why"))
+            none = reasons.get(PULL, reasons.get(TWINS))
+            why = none if told else reasons.get("own", none or "the record does not say why")
             if why:
                 unknown.setdefault(str(why), []).append(str(row.get("judge")))
     lines: list[str] = []
@@ -246,7 +262,7 @@ def limits(body: Mapping[str, Json], shown: Mapping[str, Column]) -> list[str]:
     for row in objects(body.get("judges")):
         for name, column in shown.items():
             why, there = as_mapping(row.get("reasons")).get(name), _cell(row, name, column) != "-"
-            if isinstance(why, str) and name != PULL and not (name == EXCESS and there):
+            if isinstance(why, str) and name not in PULLS and not (name == EXCESS and there):
                 missing = "" if there else "none: "
                 reasons.setdefault(f"{column.head}: {missing}{why}", []).append(str(row.get("judge")))
     found += [f"{_subject(judges, len(objects(body.get('judges'))))}: {why}" for why, judges in reasons.items()]
@@ -383,15 +399,18 @@ def summary(body: Mapping[str, Json], width: int, written: Sequence[str] = ()) -
 
 def next_step(body: Mapping[str, Json]) -> str:
     """Return what to do next, by what is known of the judges."""
-    pulls = {
-        str(row.get("judge")): found for row in objects(body.get("judges")) if (found := _figure(row, PULL)) is not None
-    }
-    if fond := [judge for judge, (_, low, _) in pulls.items() if low > 0]:
+    pulls = [
+        (str(row.get("judge")), found)
+        for row in objects(body.get("judges"))
+        for name in PULLS
+        if (found := _figure(row, name)) is not None
+    ]
+    if fond := list(dict.fromkeys(judge for judge, (_, low, _) in pulls if low > 0)):
         return f"Next: let other judges, or a panel, judge the answers of {_names(fond, 0)}."
     if not pulls:
         return (
-            'Next: label equally good pairs of an own and another answer ("better": "tie"): 10 questions at least, '
-            "80 decide."
+            'Next: label equally good pairs of an own and another answer ("better": "tie"), or make some: calm answer '
+            "CASES --with A.toml,B.toml,C.toml --twins. 10 questions at least, 80 decide."
         )
     return "Next: claim own_pull in CI: pytest suites/ --calm-judge=JUDGE.toml --calm-peers=RECORD.json"
 

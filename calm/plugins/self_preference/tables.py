@@ -11,11 +11,13 @@ from calm.core.annotations import Votes
 from calm.core.case import Framing
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import own_pull, self_preference_excess, self_preference_ratio
+from calm.core.order import item_of
 from calm.core.reasons import Kind, because
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import readable
 from calm.errors import EstimateError
 from calm.experiment.crossing import (
+    TWIN_OF,
     UNIT,
     CrossResult,
     Judgment,
@@ -28,7 +30,7 @@ from calm.experiment.crossing import (
 from calm.experiment.stopping import LEVEL, Ruling
 from calm.gate.question import not_tested
 from calm.models.wire import Json, Judge
-from calm.plugins.self_preference.pairs import Known, pull_of_own
+from calm.plugins.self_preference.pairs import TWINS, Known, Pull, pull_of_own, pulls
 from calm.plugins.self_preference.record import record
 from calm.plugins.self_preference.report import Tables
 from calm.plugins.self_preference.rubric import rubric_table_of
@@ -67,6 +69,7 @@ def tables_of(crossed: CrossResult, votes: Votes | None = None) -> Tables:
             scales=scales,
             shapes=shapes,
             cases=crossed.crossing.cases,
+            twins={item_of(case): case.tags[TWIN_OF] for case in crossed.crossing.cases if TWIN_OF in case.tags},
             asked=asked,
         )
     return Tables(family, families, pairs=tuple(judged), asked=asked, votes=votes)
@@ -93,6 +96,8 @@ def decide_pull(known: Callable[[], Known], excess: Callable[[], Excess], claim:
     """
     Return the decision of a claim about the pull of own answers, from pairs that are known to be equal.
 
+    Labelled ties and twins are two kinds of them: one that fails is a FAIL, and both must pass.
+
     Where too few are, pairs that the own answer truly lost can only disprove it: a fair judge takes its own in at most
     half of these. Else the excess is OBSERVED in its place, since nothing tells it from skill; NOT_TESTED where there
     is none.
@@ -102,15 +107,10 @@ def decide_pull(known: Callable[[], Known], excess: Callable[[], Excess], claim:
     except EstimateError as error:
         return _untested(claim, error)
     try:
-        pull = pull_of_own(found.equal, level=LEVEL)
+        pulled = [_pulled(kind, pull, claim) for kind, pull in pulls(found, level=LEVEL).items()]
+        return max(pulled, key=lambda one: (Outcome.PASS, Outcome.UNDECIDED, Outcome.FAIL).index(one.outcome))
     except EstimateError as error:
         few = why_none(error)
-    else:
-        decided, value, others = _decided(pull.estimate, claim), pull.estimate.value, pull.outsiders or 0.0
-        if decided.outcome is Outcome.UNDECIDED and value - max(others, 0.0) <= claim.limit < value:
-            reason = because(Kind.SHARED_PULL, round(value, 2), round(others, 2))
-            return replace(decided, reason=reason, cases_to_decide=None)
-        return decided
     try:
         lost = pull_of_own([found.lost], level=LEVEL).estimate
         if decide(lost, replace(claim, op="<=")) is Outcome.FAIL:
@@ -121,6 +121,14 @@ def decide_pull(known: Callable[[], Known], excess: Callable[[], Excess], claim:
     if beyond.outcome is Outcome.NOT_TESTED:
         return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=few)
     return beyond if beyond.reason.kind is Kind.NO_TRUTH else replace(beyond, reason=few)
+
+
+def _pulled(kind: str, pull: Pull, claim: Claim) -> Decision:
+    decided, value = _decided(pull.estimate, claim), pull.estimate.value
+    if decided.outcome is Outcome.UNDECIDED and value - pull.fair <= claim.limit < value:
+        reason = because(Kind.SHARED_PULL, round(value, 2), round(pull.outsiders or 0.0, 2))
+        return replace(decided, reason=reason, cases_to_decide=None)
+    return replace(decided, reason=because(Kind.TWINS)) if kind == TWINS else decided
 
 
 def observe_excess(measured: Callable[[], Excess], claim: Claim) -> Decision:

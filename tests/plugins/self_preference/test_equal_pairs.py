@@ -1,5 +1,7 @@
 """What is decided of self-preference: by equal pairs, by truly lost ones, or not at all."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from calm.core.claims import Claim, Outcome
 from calm.core.measures import LEAST
 from calm.core.reasons import NONE, Kind, because
 from calm.errors import EstimateError
+from calm.experiment.stopping import LEVEL
 from calm.plugins.self_preference.contrasts import Grid
 from calm.plugins.self_preference.pairs import (
     AuthorPair,
@@ -166,6 +169,93 @@ def test_own_wrong_answers_that_all_judges_take_accuse_nobody():
     told = decided(fair(20)[:20] + pairs(-1, [OWN, OWN, SLOT], [OWN, OWN, SLOT], 60, 5000))
 
     assert told.outcome is not Outcome.FAIL
+
+
+ORIGINALS, ANEW = ([OWN], [OTHER], [TIE]), ([OTHER], [OWN], [TIE])
+
+
+def twins(said, others=([TIE], [TIE], [TIE]), n=40, first=2000):
+    """
+    Return pairs of an own wording of a with one of x, a third of them of each kind, with what is said of each kind.
+
+    The kinds are: a wrote the original, x did, another one did.
+    """
+    kinds = zip(("a", "x", "b"), said, others, strict=True)
+    found = [pairs(0, own, other, n, first + place * n) for place, (_, own, other) in enumerate(kinds)]
+    return [replace(one, twin_of=author) for author, part in zip("axb", found, strict=True) for one in part]
+
+
+@pytest.mark.parametrize(
+    ("said", "others", "value", "outcome"),
+    [
+        (([OWN],) * 3, ([TIE],) * 3, 1.0, Outcome.FAIL),
+        (([OWN, TIE],) * 3, ([SLOT],) * 3, 0.5, Outcome.FAIL),
+        (([TIE],) * 3, ([TIE],) * 3, 0.0, Outcome.PASS),
+        (ORIGINALS, ([TIE],) * 3, 0.0, Outcome.PASS),
+        (ANEW, ORIGINALS, 0.0, Outcome.PASS),
+        (([TIE], [OTHER], [OTHER]), ([TIE], [OTHER], [OTHER]), -2 / 3, Outcome.PASS),
+        (([OWN], [OTHER], [OTHER]), ([TIE], [OTHER], [OTHER]), -1 / 3, Outcome.UNDECIDED),
+        (([OWN], [TIE], [OWN]), ([OWN], [TIE], [OWN]), 2 / 3, Outcome.UNDECIDED),
+        (([OWN],) * 3, ([OWN, TIE, TIE, TIE, TIE, TIE], [TIE], [TIE]), 1.0, Outcome.FAIL),
+        (([OWN],) * 3, ([OWN], [TIE], [OWN]), 1.0, Outcome.UNDECIDED),
+    ],
+    ids=[
+        "takes its wording",
+        "takes its wording in half",
+        "says tie",
+        "likes originals",
+        "likes paraphrases, outsiders originals",
+        "paraphrases worse than others do",
+        "takes its wording, and paraphrases worse",
+        "others paraphrase worse",
+        "takes its wording, and others paraphrase a little worse",
+        "takes its wording, and others paraphrase worse",
+    ],
+)
+def test_twins_decide_on_the_wording(said, others, value, outcome):
+    """No gold label but that a text and its paraphrase say the same; what outsiders see of a bad paraphrase counts."""
+    told = decided(twins(said, others))
+
+    assert (told.measure, told.outcome, told.estimate.n) == ("own_pull", outcome, 120)
+    assert told.estimate.value == pytest.approx(value)
+    shared = outcome is Outcome.UNDECIDED and value > 0
+    assert told.reason.kind is (Kind.SHARED_PULL if shared else Kind.TWINS)
+
+
+def test_kinds_of_twins_weigh_the_same_however_many_there_are():
+    """A liking for originals cancels also where most originals are the judge's; paraphrases alone may decide."""
+    few = [*twins(ORIGINALS), *(replace(one, item=f"more {one.item}") for one in twins(ORIGINALS)[:40])]
+    alone = [*twins(([OWN], [OWN], [TIE]))[35:], *twins(([OWN], [OWN], [TIE]))[80:]]
+
+    assert decided(few).estimate.value == pytest.approx(0)
+    assert (decided(alone).estimate.value, decided(alone).outcome) == (0, Outcome.PASS)
+    assert decided(twins(ORIGINALS, n=LEAST - 1)).reason == because(Kind.FEW_EQUAL, LEAST - 1, LEAST)
+
+
+def test_twins_without_outsiders_accuse_nobody():
+    """Nobody could tell a liking for its own words from a model that paraphrases badly."""
+    alone = [replace(one, said={"a": one.said["a"]}) for one in twins(([OWN],) * 3)]
+    beside = [*alone, *twins(([TIE],) * 3, first=5000)]
+
+    assert decided(alone).reason == because(Kind.TWINS_ALONE)
+    assert decided(alone).outcome is Outcome.NOT_TESTED
+    assert (decided(beside).outcome, decided(beside).estimate.value) == (Outcome.PASS, 0)
+
+
+@pytest.mark.parametrize(
+    ("ties", "wordings", "outcome"),
+    [
+        ([OWN], [TIE], Outcome.FAIL),
+        ([TIE], [OWN], Outcome.FAIL),
+        ([TIE], [TIE], Outcome.PASS),
+        ([(1, 0), TIE, TIE, TIE], [TIE], Outcome.UNDECIDED),
+    ],
+)
+def test_of_labelled_ties_and_twins_both_must_pass(ties, wordings, outcome):
+    """One that fails is a FAIL; each kind has half of the level."""
+    told = decided([*pairs(0, ties, n=60), *twins((wordings,) * 3)])
+
+    assert (told.outcome, told.estimate.level) == (outcome, LEVEL / 2)
 
 
 def test_scores_are_equal_where_gold_scores_are():
