@@ -409,8 +409,8 @@ def next_step(body: Mapping[str, Json]) -> str:
         return f"Next: let other judges, or a panel, judge the answers of {_names(fond, 0)}."
     if not pulls:
         return (
-            "Next: calm answer CASES --with A.toml,B.toml,C.toml --twins -o twins.jsonl, and judge these: 10 questions at "
-            "least, 80 decide."
+            "Next: calm answer CASES --with A.toml,B.toml,C.toml --twins -o twins.jsonl, and judge these: 10 questions "
+            "at least, 80 decide."
         )
     return "Next: claim own_pull in CI: pytest suites/ --calm-judge=JUDGE.toml --calm-peers=RECORD.json"
 
