@@ -566,12 +566,15 @@ CELLS = (
 def read_compared(folder: Path) -> None:
     """Comparisons, ratings that are true, and weights."""
     from calm.plugins.uda.comparisons import HashedWords
+    from calm.plugins.uda.matrix import read_gold, read_matrix
     from calm.plugins.uda.ratings import choice_of
-    from calm.plugins.uda.reading import read, read_gold
+    from calm.plugins.uda.reading import read
 
     path = only(folder)
     with suppress(ValueError):
         read_gold(path)
+    with suppress(ValueError):
+        read_matrix(path)
     with suppress(ValueError):
         choice_of(str(path))
     read([path], None, HashedWords(4))

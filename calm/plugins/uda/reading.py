@@ -27,13 +27,13 @@ from typing import Final, NoReturn, TypeAlias
 from calm.cases import read_files
 from calm.cases.foreign.records import load
 from calm.core.case import Answer, Case
-from calm.core.files import json_of, noted, read_bytes, read_json, refuse_large, refuse_twice, unopened
+from calm.core.files import json_of, noted, read_bytes, refuse_large, refuse_twice, unopened
 from calm.core.measures import TABLE_MEASURES
 from calm.core.names import one_name
 from calm.core.order import item_of
 from calm.core.plugins import needed
 from calm.core.verdict import FAMILY, Code, Task
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, few_of, nearest
 from calm.experiment.crossing import identity
 from calm.models.wire import Json
 from calm.plugins.uda.comparisons import INSTRUCTION, Answers, Comparisons, Content, Embed, Key, Named, arrays, question
@@ -338,7 +338,8 @@ KEYS = (
     *(f"{kind}_{side}" for kind in ("text", "embedding") for side in (*SIDES, "question")),
     *(f"log_perplexity_{side}" for side in SIDES),
 )
-ANSWER_KEYS = ("prompt", "model", "text", "embedding")
+ANSWERED = ("prompt", "model")
+ANSWER_KEYS = (*ANSWERED, "text", "embedding")
 MAX_SHOWN = 20
 """This many faults are spelled out; the others are counted."""
 MAX_LINE = 5_000_000
@@ -391,11 +392,11 @@ def read(
     lines = [path for path in files if path not in records]
     found, unread = compared(records, answers, held) if records else ([], 0)
     if answers is not None and lines:
-        for where, row in _rows(answers, faults):
+        for where, row in _rows(answers, ANSWERED, ANSWER_KEYS, faults):
             _answer(where, row, held, faults)
     for path in lines:
         before = len(found)
-        for where, row in _rows(path, faults):
+        for where, row in _rows(path, NEEDED, KEYS, faults):
             if (one := _comparison(where, row, held, faults)) is not None:
                 found.append(one)
         if len(found) == before and not faults.count:
@@ -404,26 +405,16 @@ def read(
     return arrays(found, held, embed, questions=INSTRUCTION in extra), unread
 
 
-def read_gold(path: Path) -> dict[str, float]:
-    """
-    Return ratings that are taken as true, by model, from a JSON object.
-
-    Raises:
-        ConfigError: no such file, or not an object of finite numbers.
-    """
-    what = 'a JSON object of finite ratings by model, such as {"model-1": 1210.5}'
-    data = read_json(path, what)
-    if not isinstance(data, dict) or not data or not all(_is_number(value) for value in data.values()):
-        raise ConfigError(f"{path}: expected {what}")
-    return {str(name): float(value) for name, value in data.items()}
-
-
-def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
+def _rows(path: Path, needed: Sequence[str], known: Sequence[str], faults: _Faults) -> Iterator[tuple[str, Row]]:
     try:
         with path.open("rb") as file:
             refuse_large(file, path)
         if path.suffix.lower() == ".csv":
-            for record, row in enumerate(load(noted(path), "csv").rows, 1):
+            table = load(noted(path), "csv")
+            if set(needed) - set(table.columns) or set(table.columns) - set(known):
+                faults.note(str(path), _other_columns(table.columns, needed, known))
+                return
+            for record, row in enumerate(table.rows, 1):
                 yield f"{path}: record {record}", {key: value for key, value in row.items() if value != ""}
         else:
             yield from _json_rows(path, faults)
@@ -433,6 +424,16 @@ def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
         raise ConfigError(
             f"{path}: expected UTF-8, got byte 0x{error.object[error.start]:02x}; save it as UTF-8"
         ) from error
+
+
+def _other_columns(columns: Sequence[str], needed: Sequence[str], known: Sequence[str]) -> str:
+    if lacking := [name for name in needed if name not in columns]:
+        return (
+            f"expected the columns {', '.join(needed)}, got no {lacking[0]!r} but {few_of(columns, 3)}; a matrix of "
+            f"ratings is read by `calm uda report`"
+        )
+    odd = next(name for name in columns if name not in known)
+    return f"unknown column {odd!r}{nearest(odd, known)}"
 
 
 def _json_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
@@ -464,7 +465,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _answer(where: str, row: Row, held: Answers, faults: _Faults) -> None:
-    names = _names(where, row, ("prompt", "model"), ANSWER_KEYS, faults)
+    names = _names(where, row, ANSWERED, ANSWER_KEYS, faults)
     content = _content(where, row, "text", "embedding", faults)
     if names is None:
         return

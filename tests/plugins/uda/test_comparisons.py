@@ -8,7 +8,8 @@ import pytest
 
 from calm.errors import ConfigError
 from calm.plugins.uda.comparisons import HashedWords
-from calm.plugins.uda.reading import MAX_SHOWN, read, read_gold
+from calm.plugins.uda.matrix import read_gold
+from calm.plugins.uda.reading import MAX_SHOWN, read
 
 EMBED = HashedWords(8)
 GOOD = {"prompt": "p", "judge": "x", "model_a": "x", "model_b": "y", "outcome": "a", "text_a": "one", "text_b": "two"}
