@@ -18,7 +18,7 @@ from tests.servers.authors import MARKS, authors_respond
 
 TESTS = Path(__file__).parents[1]
 EVERY = [(paper, method) for paper, methods in METHODS for method in methods]
-UDA = ["--answers", "cases.jsonl", "--weights", "agreement", "--epochs", "2", "-o", "uda.safetensors"]
+UDA = ["--answers", "cases.jsonl", "--weights", "agreement", "--epochs", "2", "--keep-collapsed", "-o", "m.safetensors"]
 RUNS = {
     "pairwise": small_runs.own("pairwise"),
     "probabilities": small_runs.own("sure"),

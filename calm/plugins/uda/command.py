@@ -193,9 +193,9 @@ def _train(options: argparse.Namespace) -> int:
     if options.leave_one_out and kept:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
-    _tell(made | {"unread": unread}, options.report if kept else [])
     if not kept:
-        return _refuse_collapsed(made, [options.out, *options.report], TRAIN_BETTER)
+        return _refuse_collapsed(made | {"unread": unread}, [options.out, *options.report], TRAIN_BETTER)
+    _tell(made | {"unread": unread}, options.report)
     print(f"\nmodel: {printable(str(options.out))}")
     return DONE
 
@@ -226,9 +226,10 @@ def _apply(options: argparse.Namespace) -> int:
     made = report(*rated, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
     made["weighting"] = name_of(chosen)
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
-    kept = options.keep_collapsed or not made["collapse"]
-    _tell(made | {"unread": unread}, options.report if kept else [])
-    return DONE if kept else _refuse_collapsed(made, options.report, APPLY_BETTER)
+    if made["collapse"] and not options.keep_collapsed:
+        return _refuse_collapsed(made | {"unread": unread}, options.report, APPLY_BETTER)
+    _tell(made | {"unread": unread}, options.report)
+    return DONE
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -262,6 +263,7 @@ APPLY_BETTER = (
 def _refuse_collapsed(made: Mapping[str, Any], files: Sequence[Path], better: str) -> int:
     from calm.plugins.uda.report import collapsed
 
+    _tell({**made, "warnings": made["warnings"][1:]}, [])  # the first says what follows
     names = ", ".join(str(path) for path in files)
     said = (
         f"calm: the alignment collapsed, so {f'nothing was written to {names}' if names else 'do not use it'}: "

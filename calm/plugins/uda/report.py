@@ -92,7 +92,7 @@ def report(
             for key in ("inter_judge_std", "consensus_spread", "relative_std", "mean_abs_self_deviation")
         }
         made["collapse"] = collapse(first, second)
-        warned += _doubts(first, second, collapsed(made["collapse"]))
+        warned = [*_doubts(first, second, collapsed(made["collapse"])), *warned]
     made["warnings"] = [*warned, *_gold_doubts(models, gold)]
     return made
 
@@ -237,8 +237,10 @@ def table(made: Mapping[str, Any]) -> str:
             rows.append((name, *cells))
     shown = [one for one in COLUMNS if sides[0].get(one[1])]
     judges = [("judge", *(head for head, *_ in shown))]
-    for judge in made["judges"]:
-        judges.append((judge, *(" ".join(form(side[key].get(judge)) for side in sides) for _, key, form in shown)))
+    judges += (
+        (judge, *(" ".join(form(side[key].get(judge)) for side in sides) for _, key, form in shown))
+        for judge in made["judges"]
+    )
     weights = made["weights"]
     told = [f"{judge} {weight:.2f}" for judge, weight in weights.items() if len(set(weights.values())) > 1]
     weighed = [f"weights in the consensus: {', '.join(told)}"] if told else []
