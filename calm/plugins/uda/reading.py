@@ -15,6 +15,7 @@ each two answers to a question: the higher one wins. A ranking gives one for eac
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -341,7 +342,7 @@ KEYS = (
 ANSWERED = ("prompt", "model")
 ANSWER_KEYS = (*ANSWERED, "text", "embedding")
 MAX_SHOWN = 20
-"""This many faults are spelled out; the others are counted."""
+"""This many faults that differ are spelled out; the others are counted."""
 MAX_LINE = 5_000_000
 """A longer line is refused: it is a file of another kind."""
 
@@ -350,13 +351,17 @@ Row: TypeAlias = Mapping[str, object]
 
 @dataclass(slots=True)
 class _Faults:
-    shown: list[str] = field(default_factory=list)
-    count: int = 0
+    """Faults by their words: the place of the first of each, and how many there are."""
+
+    first: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __len__(self) -> int:
+        return self.counts.total()
 
     def note(self, where: str, message: str) -> None:
-        self.count += 1
-        if len(self.shown) < MAX_SHOWN:
-            self.shown.append(f"{where}: {message}")
+        self.first.setdefault(message, where)
+        self.counts[message] += 1
 
     def put(self, held: Answers, key: Key, content: Content, where: str) -> None:
         if held.setdefault(key, content) != content:
@@ -364,10 +369,14 @@ class _Faults:
             self.note(where, f"expected one {what} to prompt {key[0]!r}, got two that differ; give each its own id")
 
     def settle(self) -> None:
-        if self.count > len(self.shown):
-            self.shown.append(f"and {self.count - len(self.shown)} more; fix these first")
-        if self.shown:
-            raise ConfigError(self.shown)
+        told = [
+            f"{where}: {message}{f' (and {more} more like it)' if (more := self.counts[message] - 1) else ''}"
+            for message, where in self.first.items()
+        ]
+        if told[MAX_SHOWN:]:
+            told[MAX_SHOWN:] = [f"and {len(told) - MAX_SHOWN} more; fix these first"]
+        if told:
+            raise ConfigError(told)
 
 
 def read(
@@ -399,7 +408,7 @@ def read(
         for where, row in _rows(path, NEEDED, KEYS, faults):
             if (one := _comparison(where, row, held, faults)) is not None:
                 found.append(one)
-        if len(found) == before and not faults.count:
+        if len(found) == before and not faults:
             faults.note(str(path), "expected at least one comparison, got an empty file; write one JSON object a line")
     faults.settle()
     return arrays(found, held, embed, questions=INSTRUCTION in extra), unread
@@ -513,7 +522,7 @@ def _surprise(where: str, row: Row, name: str, faults: _Faults) -> float:
 def _names(
     where: str, row: Row, needed: Sequence[str], known: Sequence[str], faults: _Faults
 ) -> tuple[str, ...] | None:
-    before = faults.count
+    before = len(faults)
     for key in row:
         if key not in known:
             faults.note(where, f"unknown key {key!r}{nearest(str(key), known)}")
@@ -521,7 +530,7 @@ def _names(
     for key, value in zip(needed, values, strict=True):
         if not isinstance(value, str) or not value.strip():
             faults.note(where, f"expected {key} as a text that is not blank, got {key}={_shown(value)}")
-    return tuple(str(value) for value in values) if faults.count == before else None
+    return tuple(str(value) for value in values) if len(faults) == before else None
 
 
 def _content(where: str, row: Row, text: str, embedding: str, faults: _Faults) -> Content | None:
