@@ -310,8 +310,8 @@ def commands() -> str:
     rows = [(words, *(f"{made[side][key]:.{places}f}" for side in SIDES)) for key, words, places in FIGURES]
     return (
         f"{table(('figure', *SIDES), rows)}\n\n`calm uda train` took {training:.0f} s wall for {len(known):,} "
-        f"comparisons, `calm uda apply` {applying:.0f} s for {len(unseen):,}, and `calm uda report` {reporting:.0f} s for its two "
-        f"matrices, of which it says the same."
+        f"comparisons, `calm uda apply` {applying:.0f} s for {len(unseen):,}, and `calm uda report` {reporting:.0f} s "
+        f"for its two matrices, of which it says the same."
     )
 
 
