@@ -252,8 +252,8 @@ def _report(options: argparse.Namespace) -> int:
 
 
 TRAIN_BETTER = (
-    "Give more comparisons, or train longer: --epochs 300, or --learning-rate 0.001. If the judges agree already "
-    "(correlation .9 or more), there is little to align: use their ratings as they are"
+    "Give more comparisons, or train faster (--learning-rate 0.01) or longer (--epochs 300). If the judges agree "
+    "already (correlation .9 or more), there is little to align: use their ratings as they are"
 )
 APPLY_BETTER = (
     "The model does not fit these comparisons: train one on such comparisons, or use the ratings as they were before"

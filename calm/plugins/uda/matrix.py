@@ -73,12 +73,12 @@ def read_after(path: Path, before: Matrix) -> Floats:
         if odd := [name for name in wanted if name not in names]:
             raise ConfigError(
                 f"{path}: expected the {what}s of the matrix before alignment, got no {what} "
-                f"{odd[0]!r}{nearest(odd[0], names)}; both files must name the same ones"
+                f"{odd[0]!r}: both files must name the same ones{nearest(odd[0], names)}"
             )
         if odd := [name for name in names if name not in wanted]:
             raise ConfigError(
                 f"{path}: expected the {what}s of the matrix before alignment, got another one, "
-                f"{odd[0]!r}{nearest(odd[0], wanted)}; both files must name the same ones"
+                f"{odd[0]!r}: both files must name the same ones{nearest(odd[0], wanted)}"
             )
         places.append([names.index(name) for name in wanted])
     return np.asarray(found.ratings[np.ix_(*places)], np.float64)

@@ -99,7 +99,7 @@ def test_the_matrix_after_is_brought_into_the_order_of_the_first(tmp_path):
     for text, told in (
         (GOOD.replace("y,", "yy,"), "got no judge 'y'"),
         (GOOD + "z,1,2,3,4\n", "got another one, 'z'"),
-        (GOOD.replace("d\n", "dd\n"), "got no model 'd'; did you mean 'dd'"),
+        (GOOD.replace("d\n", "dd\n"), "got no model 'd': both files must name the same ones; did you mean 'dd'"),
     ):
         with pytest.raises(ConfigError, match=told):
             read_after(write(tmp_path, text, "other.csv"), before)
