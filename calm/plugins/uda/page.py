@@ -23,7 +23,6 @@ FIGURES: Final = (
     ("mean_correlation_with_other_judges", "Correlation with the other judges, mean", 3),
     ("mean_correlation_with_gold", "Correlation with gold, mean", 3),
     ("consensus_correlation_with_gold", "Correlation with gold, consensus", 3),
-    ("consensus_calibration_slope", "Slope of gold on the ratings, consensus", 3),
 )
 """The figures of a side in one number each, in words, and their decimal places."""
 WEIGHTING: Final[Mapping[str, str]] = {
@@ -113,7 +112,7 @@ def _by_judge(sides: Sequence[Mapping[str, Json]], judges: Sequence[str], weight
         ("r with the consensus", "correlation_with_consensus", 3),
         ("r with the other judges", "correlation_with_other_judges", 3),
         ("r with gold", "correlation_with_gold", 3),
-        ("Slope of gold on the ratings", "calibration_slope", 2),
+        ("Slope of gold on the ratings", "calibration_slope", 4),
         ("Distance to gold, points", "squared_error_to_gold", 1),
     )
     found = _sides(("Judge", "Weight"), judges, columns, sides)

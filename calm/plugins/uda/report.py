@@ -34,8 +34,12 @@ COLLAPSES: Final[Mapping[str, str]] = {
 """What each broken limit means, in words."""
 
 
-def _number(digits: int) -> Callable[[float | None], str]:
-    return lambda value: "-" if value is None else f"{value:.{digits}f}"
+def _three(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2g}"  # gold may have another scale
 
 
 def _root(value: float | None) -> str:
@@ -47,11 +51,11 @@ def _percent(value: float | None) -> str:
 
 
 COLUMNS: Final[tuple[tuple[str, str, Callable[[float | None], str]], ...]] = (
-    ("r gold", "correlation_with_gold", _number(3)),
-    ("r consensus", "correlation_with_consensus", _number(3)),
+    ("r gold", "correlation_with_gold", _three),
+    ("r consensus", "correlation_with_consensus", _three),
     ("off", "squared_error_to_consensus", _root),
     ("own rating", "self_deviation", _percent),
-    ("gold slope", "calibration_slope", _number(2)),
+    ("gold slope", "calibration_slope", _short),
 )
 """The figures of a judge: their words on a terminal, their keys, and how they are written."""
 
@@ -233,7 +237,7 @@ def table(made: Mapping[str, Any]) -> str:
         values = [side.get(key) for side in sides]
         if values[0] is not None:
             share = not key.startswith(("mean_c", "consensus_c"))
-            cells = _cells(*values, digits, relative=share) if sides[1:] else (f"{values[0]:.{digits}f}",)
+            cells = _cells(values[0], values[-1], digits, relative=share) if sides[1:] else (f"{values[0]:.{digits}f}",)
             rows.append((name, *cells))
     shown = [one for one in COLUMNS if sides[0].get(one[1])]
     judges = [("judge", *(head for head, *_ in shown))]
