@@ -859,7 +859,11 @@ READERS = (
     ),
     Reader(
         "comparisons",
-        lambda _: [rows_as("c.jsonl", COMPARED), {"c.csv": CELLS}, *put(g__json='{"x": 1210.5, "y": 1000}')],
+        lambda _: [
+            rows_as("c.jsonl", COMPARED),
+            {"c.csv": CELLS},
+            *put(g__json='{"x": 1210.5, "y": 1000}', m__csv="judge,x,y,z\nx,1210,1190.5,1200\ny,1e3,1200,1400\n"),
+        ],
         tabular,
         read_compared,
     ),

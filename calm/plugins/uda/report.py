@@ -167,6 +167,8 @@ def collapse(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[s
     Trainings in simulated arenas, sound and cut short, gave the limits.
     """
     near, spread = "mean_correlation_with_consensus", "consensus_spread"
+    if not before[spread]:
+        return []  # ratings that were all alike cannot collapse
     limits = {
         near: (before[near] or 0.0) - MOST_LOST,
         "consensus_correlation_with_baseline": LEAST_ALIKE,

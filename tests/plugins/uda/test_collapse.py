@@ -44,6 +44,7 @@ def test_alignment_that_pulls_or_shrinks_is_no_collapse():
     """Judges pulled toward their mean, ratings that shrink to 3 %, and ratings that stay."""
     before = ratings()
 
+    assert broken(np.full(before.shape, 1200.0), before) == []
     for after in (before, 1200 + 0.03 * (before - 1200), 0.2 * before + 0.8 * before.mean(axis=0)):
         assert broken(before, after) == []
 
@@ -121,8 +122,8 @@ def test_a_training_that_collapsed_writes_nothing(files, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_sound_trainings_are_not_refused_and_short_ones_are(subtests):
-    """Three of the arenas of `benchmarks/uda.py`, which has the figures of more."""
-    for seed in (1, 2, 3):
+    """Two of the arenas of `benchmarks/uda.py`, which has the figures of more."""
+    for seed in (1, 2):
         rng = Random(seed)
         place = world(rng)
         data = play(place, rng, prompts=50, pairs=20)
