@@ -69,8 +69,7 @@ def where() -> str:
     load = os.getloadavg()[0]
     return (
         f"Measured by `python -m benchmarks.uda`: Python {platform.python_version()}, jax {jax.__version__}, "
-        f"{os.cpu_count()} cores, load average {load:.1f} then (above the "
-        f"number of cores, wall times are too long)."
+        f"{os.cpu_count()} cores, load average {load:.1f}."
     )
 
 
