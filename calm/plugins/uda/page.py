@@ -77,6 +77,7 @@ def render(record: Mapping[str, Json]) -> str:
         unread=finite(record.get("unread")),
         figures=Table(("Figure", *(head.title() or "Value" for head in heads)), tuple(figures)),
         aligned=bool(sides[1:]),
+        gold="calibration_slope" in sides[0],
         by_judge=_by_judge(sides, judges, as_mapping(record.get("weights"))),
         weighting=WEIGHTING.get(str(record.get("weighting")), ""),
         axis=number(axis),
