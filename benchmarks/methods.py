@@ -39,8 +39,8 @@ def _own(name: str, calls: str, test: str, run: str = "pairwise", option: str = 
     return Method(name, command, run, (where,), test)
 
 
-def _uda(name: str, calls: str, test: str, option: str = "") -> Method:
-    return Method(name, f"`calm uda train{' ' + option if option else ''}`", "uda", (f"plugins.uda.{calls}",), test)
+def _uda(name: str, calls: str, test: str, option: str = "", run: str = "uda train") -> Method:
+    return Method(name, f"`calm {run}{' ' + option if option else ''}`", run, (f"plugins.uda.{calls}",), test)
 
 
 def _mitigation(name: str, entry: str, test: str) -> Method:
@@ -274,13 +274,26 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
                 "deviation between judges",
                 "ratings:inter_judge_std",
                 f"{_UDA}test_the_row_of_deviations_of_the_baseline_comes_out",
+                run="uda report",
             ),
             _uda(
                 "deviation of a judge's own rating",
                 "ratings:self_deviation",
                 f"{_UDA}test_the_deviations_of_self_preference_come_out",
+                run="uda report",
             ),
-            _uda("correlation with the consensus", "ratings:correlation", f"{_UDA}test_table_4_comes_out"),
+            _uda(
+                "correlation with the consensus",
+                "ratings:correlation",
+                f"{_UDA}test_table_4_comes_out",
+                run="uda report",
+            ),
+            _uda(
+                "calibration against gold",
+                "ratings:calibration",
+                "plugins/uda/test_matrix.py::test_calibration_is_the_line_of_gold_on_ratings",
+                run="uda report",
+            ),
             _uda(
                 "weighted consensus",
                 "ratings:weights_of",

@@ -11,24 +11,30 @@ Seeds are fixed. PyTorch is compared with only where it is installed; nothing he
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import os
 import platform
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from benchmarks.uda_arena import World, play, world
+from benchmarks.uda_arena import World, play, world, written
+from calm.commands.cli import main as main_of_calm
 from calm.plugins.uda import network, ratings
-from calm.plugins.uda.comparisons import Comparisons
+from calm.plugins.uda.comparisons import Comparisons, split
 from calm.plugins.uda.network import Settings, doubles, jax, jnp, width
+from calm.plugins.uda.page import FIGURES, SIDES
 from calm.plugins.uda.ratings import Elo, Floats
+from calm.plugins.uda.report import report
 from calm.plugins.uda.training import apply, gradient, judge_weights, new_state, train
 from calm.statistics.power import uniforms
 
@@ -63,8 +69,7 @@ def where() -> str:
     load = os.getloadavg()[0]
     return (
         f"Measured by `python -m benchmarks.uda`: Python {platform.python_version()}, jax {jax.__version__}, "
-        f"{os.cpu_count()} cores, load average {load:.1f} then (above the "
-        f"number of cores, wall times are too long)."
+        f"{os.cpu_count()} cores, load average {load:.1f}."
     )
 
 
@@ -251,6 +256,82 @@ def bloc() -> str:
     return f"{table(head, rows)}\n\n" + "\n".join(told)
 
 
+def collapses() -> str:
+    """Return how many trainings, sound and bad, would be refused, and what they do to the figure that decides."""
+    apart, near = {}, {"liking": (0.0, 0.2), "models": 6, "dims": 16}
+    kinds: dict[str, tuple[int, dict[str, Any], Settings]] = {
+        "80 epochs (the default)": (12, apart, Settings()),
+        "3 epochs": (12, apart, Settings(epochs=3)),
+        "10 epochs": (12, apart, Settings(epochs=10)),
+        "judges that agree, 80 epochs": (3, near, Settings()),
+        "judges that agree, rate 0.01": (3, near, Settings(learning_rate=0.01)),
+    }
+    rows = []
+    for label, (seeds, of, settings) in kinds.items():
+        pairs, broken = [], []
+        for seed in range(1, seeds + 1):
+            rng = Random(seed)
+            place = world(rng, **of)
+            data = play(place, rng, prompts=50, pairs=20)
+            rated = apply(train(data, settings).best, split(data, settings.validation)[1], settings)
+            made = report(*rated, data.judges, data.models, gold=None, rng=Random(0))
+            pairs.append([made[side]["mean_correlation_with_consensus"] for side in ("before", "after")])
+            broken.append(len(made["collapse"]) > 0)
+        moved = [after - before for before, after in pairs]
+        means = [f"{float(np.mean(column)):.3f}" for column in zip(*pairs, strict=True)]
+        rows.append((label, seeds, sum(broken), *means, f"{min(moved):+.3f} to {max(moved):+.3f}"))
+        print(rows[-1], file=sys.stderr, flush=True)
+    return table(("training", "worlds", "refused", "mean r before", "mean r after", "change"), rows)
+
+
+def commands() -> str:
+    """Return what the commands say of an arena of ArenaHard's size, end to end: train, apply, report."""
+    rng = Random(1)
+    place = world(rng)
+    known, unseen = play(place, rng, prompts=100, pairs=20), play(place, rng, prompts=500)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        given = []
+        for part, data in (("known", known), ("unseen", unseen)):
+            (folder / part).mkdir()
+            comparisons, answers = written(data, folder / part)
+            given.append([comparisons, "--answers", answers])
+        model, gold = folder / "m.safetensors", folder / "gold.json"
+        gold.write_text(json.dumps(place.truth), "utf-8")
+        applied, again = folder / "applied.json", folder / "again.json"
+        training = command("train", *given[0], "-o", model)
+        applying = command("apply", model, *given[1], "--gold", gold, "--report", applied)
+        made = json.loads(applied.read_text("utf-8"))
+        pair = [matrix(folder / f"{side}.csv", made[side]["ratings"]) for side in SIDES]
+        reporting = command("report", pair[0], "--after", pair[1], "--gold", gold, "--report", again)
+        repeated = json.loads(again.read_text("utf-8"))
+    assert all(repeated[side] == made[side] for side in SIDES)
+    rows = [(words, *(f"{made[side][key]:.{places}f}" for side in SIDES)) for key, words, places in FIGURES]
+    return (
+        f"{table(('figure', *SIDES), rows)}\n\n`calm uda train` took {training:.0f} s wall for {len(known):,} "
+        f"comparisons, `calm uda apply` {applying:.0f} s for {len(unseen):,}, and `calm uda report` {reporting:.0f} s "
+        f"for its two matrices, of which it says the same."
+    )
+
+
+def command(*words: object) -> float:
+    """Run a command of `calm uda` and return the seconds that it took."""
+    begun = time.perf_counter()
+    status = main_of_calm(["uda", *map(str, words)])
+    if status:
+        raise SystemExit(f"expected calm uda {words[0]} to end with 0, got {status}")
+    return time.perf_counter() - begun
+
+
+def matrix(path: Path, of: Mapping[str, Mapping[str, float]]) -> Path:
+    """Write ratings by judge and model as a matrix in CSV, and return its path."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["judge", *next(iter(of.values()))])
+        rows.writerows([judge, *map(repr, row.values())] for judge, row in of.items())
+    return path
+
+
 # ---------------------------------------------------------------------------------------------------- the paper's size
 
 
@@ -286,11 +367,13 @@ PARTS: dict[str, Callable[[], str]] = {
     "arena": arena,
     "beyond": beyond,
     "bloc": bloc,
+    "collapse": collapses,
+    "commands": commands,
     "paper": paper,
 }
 
 
-def written(text: str, name: str, body: str) -> str:
+def renewed(text: str, name: str, body: str) -> str:
     """Return a page with the block between its two markers replaced."""
     opened, closed = f"<!-- measured: {name} -->\n", f"<!-- end of {name} -->"
     before, found, rest = text.partition(opened)
@@ -310,7 +393,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         body = f"{PARTS[name]()}\n\n{where()}"
         print(f"## {name}\n\n{body}\n", flush=True)
         if options.write:
-            options.write.write_text(written(options.write.read_text("utf-8"), name, body), "utf-8")
+            options.write.write_text(renewed(options.write.read_text("utf-8"), name, body), "utf-8")
 
 
 if __name__ == "__main__":

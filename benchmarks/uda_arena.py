@@ -12,7 +12,9 @@ like one and the same style instead, and are wrong in the same way.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -113,6 +115,23 @@ def play(
         asked=_ints(prompts * models + prompt),
         surprise=np.stack([surprise[prompt, judge, model] for model in (first, second, judge)], axis=1),
     )
+
+
+def written(data: Comparisons, folder: Path) -> tuple[Path, Path]:
+    """Write comparisons and answers, as `calm uda` reads them, and return both files."""
+    comparisons, answers = folder / "comparisons.jsonl", folder / "answers.jsonl"
+    said = {1.0: "a", 0.0: "b", 0.5: "tie"}
+    models = len(data.models)
+    with comparisons.open("w", encoding="utf-8") as file:
+        columns = (data.prompt, data.judge, data.first, data.second, data.share)
+        for p, j, a, b, share in zip(*(column.tolist() for column in columns), strict=True):
+            pair = {"model_a": data.models[a], "model_b": data.models[b], "outcome": said[share]}
+            file.write(json.dumps({"prompt": f"p{p}", "judge": data.judges[j], **pair}) + "\n")
+    with answers.open("w", encoding="utf-8") as file:
+        for row, vector in enumerate(data.embeddings.tolist()):
+            one = {"prompt": f"p{row // models}", "model": data.models[row % models], "embedding": vector}
+            file.write(json.dumps(one) + "\n")
+    return comparisons, answers
 
 
 def _surprise(place: World, said: Floats, rng: Random) -> Floats:

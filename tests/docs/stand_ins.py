@@ -371,6 +371,8 @@ OF_PAGE: dict[str, dict[str, Callable[[Path], None]]] = {
         "new.jsonl": compared(FEW),
         "new-answers.jsonl": texts_of(FEW),
         "gold.json": text('{"gpt": 1200, "qwen": 1180, "claude": 1190}'),
+        "ratings.csv": text("judge,gpt,qwen,claude\ngpt,1260,1140,1200\nqwen,1170,1230,1200\n"),
+        "aligned.csv": text("judge,gpt,qwen,claude\ngpt,1230,1170,1200\nqwen,1200,1190,1210\n"),
     },
     "replay-verdicts.md": {
         "answers.jsonl": pairs_of_models,

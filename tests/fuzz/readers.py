@@ -561,12 +561,15 @@ CELLS = (
 def read_compared(folder: Path) -> None:
     """Comparisons, ratings that are true, and weights."""
     from calm.plugins.uda.comparisons import HashedWords
+    from calm.plugins.uda.matrix import read_gold, read_matrix
     from calm.plugins.uda.ratings import choice_of
-    from calm.plugins.uda.reading import read, read_gold
+    from calm.plugins.uda.reading import read
 
     path = only(folder)
     with suppress(ValueError):
         read_gold(path)
+    with suppress(ValueError):
+        read_matrix(path)
     with suppress(ValueError):
         choice_of(str(path))
     read([path], None, HashedWords(4))
@@ -851,7 +854,11 @@ READERS = (
     ),
     Reader(
         "comparisons",
-        lambda _: [rows_as("c.jsonl", COMPARED), {"c.csv": CELLS}, *put(g__json='{"x": 1210.5, "y": 1000}')],
+        lambda _: [
+            rows_as("c.jsonl", COMPARED),
+            {"c.csv": CELLS},
+            *put(g__json='{"x": 1210.5, "y": 1000}', m__csv="judge,x,y,z\nx,1210,1190.5,1200\ny,1e3,1200,1400\n"),
+        ],
         tabular,
         read_compared,
     ),

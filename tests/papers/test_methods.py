@@ -18,7 +18,8 @@ from tests.servers.authors import MARKS, authors_respond
 
 TESTS = Path(__file__).parents[1]
 EVERY = [(paper, method) for paper, methods in METHODS for method in methods]
-UDA = ["--answers", "cases.jsonl", "--weights", "agreement", "--epochs", "2", "-o", "uda.safetensors"]
+UDA = ["--answers", "cases.jsonl", "--weights", "agreement", "--epochs", "2", "--keep-collapsed", "-o", "m.safetensors"]
+PRINTED = TESTS / "papers" / "data" / "uda_human_"
 RUNS = {
     "pairwise": small_runs.own("pairwise"),
     "each": ["self-preference", "pairwise.json", "--votes", "each"],
@@ -30,10 +31,11 @@ RUNS = {
     "points": small_runs.own("points"),
     "ifeval": ["self-preference", "recorded:ifeval/GPT-5", "--committee", "GPT-5,Qwen-4B,Gemma-4B", "--slices", "axis"],
     "headlines": ["self-preference", "recorded:headlines/deepseek-chat"],
-    "uda": ["uda", "train", "pairwise.json", *UDA],
+    "uda train": ["uda", "train", "pairwise.json", *UDA],
+    "uda report": ["uda", "report", f"{PRINTED}baseline.csv", "--gold", f"{PRINTED}row.csv"],
 }
 """The command of each run in this process."""
-NEEDS = {"uda": "pairwise", "each": "pairwise", "plurality": "pairwise", "compare": "protocol"}
+NEEDS = {"uda train": "pairwise", "each": "pairwise", "plurality": "pairwise", "compare": "protocol"}
 """What is run before."""
 PROTOCOLS = {"protocol": "planted:noise=0.1", "protocol of scores": "planted:noise=0.1,task=score"}
 """The judges of the runs in a process of their own."""

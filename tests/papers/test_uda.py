@@ -1,11 +1,17 @@
 """
-UDA, from its printed matrices: what its paper reports, recomputed by `calm.plugins.uda`, and what does not come out.
+UDA, from its printed matrices: what its paper reports, by `calm uda report`, and what does not come out.
 
 Source: "UDA: Unsupervised Debiasing Alignment for Pair-wise LLM-as-a-Judge", appendix and Table 4. The figures that do
 not follow from the matrices are stated here with ours beside them.
+
+The matrices of ArenaHard are in no public repository that we found: the authors' scripts are public without their data
+and results. Of ArenaHard this page has what the printed rows of deviations give; `benchmarks/uda.py` runs the same
+commands on a simulated arena of its size.
 """
 
 import csv
+import json
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -15,7 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.uda_arena import play, world
-from calm.plugins.uda import ratings, report
+from calm.commands.cli import main
+from calm.plugins.uda import ratings
 from calm.plugins.uda.network import Settings, width
 from calm.plugins.uda.training import train
 
@@ -30,102 +37,104 @@ def table(name):
 
 
 MODELS, JUDGES, BASELINE = table("human_baseline")
-UDA = table("human_uda")[2]
 HUMAN = table("human_row")[2][0]
-MISLABELLED_FULL = table("ablation_uda_full")[2]
-MISLABELLED_ABLATED = table("ablation_uda_ablated")[2]
 PUBLISHED_STD = dict(zip(table("published_std")[1], table("published_std")[2], strict=True))
 TABLE_4 = dict(zip(table("published_table4")[1], table("published_table4")[2], strict=True))
+ABLATED, BROKEN, REPAIRED = "ablation_uda_full", "ablation_uda_ablated", "repaired"
+"""The matrix printed as full, which has the figures of the ablation; that printed as ablated; and ours."""
+MISPRINTED, MEANT = "1265.00", "1265.98"
+"""The one cell, of glm-4-flash on gemini-2.0-flash after UDA, whose row does not add up, and what makes it do so."""
 
 
-def repaired():
-    """Return the UDA matrix with the one cell changed whose row does not add up: 1265.00 read as 1265.98."""
-    matrix = UDA.copy()
-    matrix[JUDGES.index("glm-4-flash"), MODELS.index("gemini-2.0-flash")] = 1265.98
-    return matrix
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """Return what `calm uda report` writes of the baseline and a printed matrix after it, with the human ratings."""
+    folder = tmp_path_factory.mktemp("uda")
+    printed = (DATA / "uda_human_uda.csv").read_text("utf-8")
+    assert printed.count(MISPRINTED) == 1
+    (folder / "repaired.csv").write_text(printed.replace(MISPRINTED, MEANT), "utf-8")
 
+    @cache
+    def of(after="human_uda"):
+        record = folder / f"{after}.json"
+        aligned = folder / "repaired.csv" if after == REPAIRED else DATA / f"uda_{after}.csv"
+        pair = [DATA / "uda_human_baseline.csv", "--after", aligned]
+        words = ["uda", "report", *pair, "--gold", DATA / "uda_human_row.csv", "--report", record]
+        assert main([str(word) for word in words]) == 0
+        return json.loads(record.read_text("utf-8"))
 
-def mean_human_correlation(matrix):
-    """Return the mean over the judges of their correlation with the human ratings."""
-    return np.mean([ratings.correlation(row, HUMAN) for row in matrix])
+    return of
 
 
 # ------------------------------------------------------------------------------------------------- what comes out
 
 
-def test_the_row_of_deviations_of_the_baseline_comes_out():
+def test_the_row_of_deviations_of_the_baseline_comes_out(told):
     """All ten standard deviations of the baseline, ddof 1, are those printed."""
-    found = ratings.inter_judge_std(BASELINE)
+    found = told()["before"]["inter_judge_std_by_model"]
 
-    assert np.round(found, 1).tolist() == PUBLISHED_STD["human_baseline"].tolist()
+    assert [round(found[m], 1) for m in MODELS] == PUBLISHED_STD["human_baseline"].tolist()
 
 
-def test_the_row_of_deviations_of_uda_comes_out_but_for_two_last_digits():
+def test_the_row_of_deviations_of_uda_comes_out_but_for_two_last_digits(told):
     """Eight of ten are those printed; deepseek-v3 is 28.245 (printed 28.3), gemini-2.0-flash 52.775 (printed 52.7)."""
-    found = ratings.inter_judge_std(UDA)
+    found = told()["after"]["inter_judge_std_by_model"]
 
-    differing = {
-        m: round(f, 3) for m, f, p in zip(MODELS, found, PUBLISHED_STD["human_uda"], strict=True) if round(f, 1) != p
-    }
+    printed = dict(zip(MODELS, PUBLISHED_STD["human_uda"], strict=True))
+    differing = {m: round(found[m], 3) for m in MODELS if round(found[m], 1) != printed[m]}
     assert differing == {"deepseek-v3": 28.245, "gemini-2.0-flash": 52.775}
 
 
-def test_the_fall_of_the_deviation_comes_out():
+def test_the_fall_of_the_deviation_comes_out(told):
     """193.95 falls to 70.97, by 63.4 %."""
-    before, after = ratings.inter_judge_std(BASELINE).mean(), ratings.inter_judge_std(UDA).mean()
+    before, after = (told()[side]["inter_judge_std"] for side in ("before", "after"))
 
     assert (before, after) == (pytest.approx(193.955, abs=0.001), pytest.approx(70.973, abs=0.001))
-    assert after / before - 1 == pytest.approx(-0.634, abs=0.0005)
+    assert told()["change"]["inter_judge_std"] == pytest.approx(-0.634, abs=0.0005)
 
 
 def test_the_means_of_the_printed_deviations_of_the_first_set_come_out():
-    """The matrices of ArenaHard are not in print with us; of their rows of deviations the means are 158.5 and 64.8."""
+    """Of ArenaHard the rows of deviations are in print with us: their means are 158.5 and 64.8, and fall by 59.1 %."""
     before, after = PUBLISHED_STD["arenahard_baseline"].mean(), PUBLISHED_STD["arenahard_uda"].mean()
 
     assert (before, after) == (pytest.approx(158.50, abs=0.05), pytest.approx(64.81, abs=0.05))
     assert after / before - 1 == pytest.approx(-0.591, abs=0.0005)
 
 
-def test_the_deviations_of_self_preference_come_out():
+def test_the_deviations_of_self_preference_come_out(told):
     """Self deviations go from -21.0 ... +56.4 % to -15.4 ... +3.9 %."""
-    before, after = (list(ratings.self_deviation(m, JUDGES, MODELS).values()) for m in (BASELINE, UDA))
+    before, after = (told()[side]["self_deviation"].values() for side in ("before", "after"))
 
     assert [round(100 * f(before), 1) for f in (min, max)] == [-21.0, 56.4]
     assert [round(100 * f(after), 1) for f in (min, max)] == [-15.4, 3.9]
 
 
-def test_table_4_comes_out(subtests):
+def test_table_4_comes_out(told, subtests):
     """Correlation and squared error with the mean of the baseline rows: to 4 digits, and within 0.6."""
+    sides = [told()[side] for side in ("before", "after")]
     for judge in [j for j in JUDGES if j != "glm-4-flash"]:
         with subtests.test(judge=judge):
-            place, anchor = JUDGES.index(judge), BASELINE.mean(axis=0)
             sign = -1 if judge == "claude-3.5" else 1  # printed as 0.2248: the sign was lost
             r_before, r_after, error_before, error_after = TABLE_4[judge]
 
-            found = [ratings.correlation(m[place], anchor) for m in (BASELINE, UDA)]
-            errors = [ratings.squared_error(m[place], anchor) for m in (BASELINE, UDA)]
+            found = [side["correlation_with_consensus"][judge] for side in sides]
+            errors = [side["squared_error_to_consensus"][judge] for side in sides]
 
             assert found == [pytest.approx(sign * r_before, abs=5.1e-5), pytest.approx(r_after, abs=5.1e-5)]
             assert errors == [pytest.approx(error_before, abs=0.6), pytest.approx(error_after, abs=0.6)]
 
 
-def test_the_average_of_table_4_has_the_lost_sign():
-    """The printed average of 0.7363 comes out with -0.2248 for claude-3.5, and not with 0.2248."""
-    column = {judge: row[0] for judge, row in TABLE_4.items() if judge != "Average"}
+def test_the_averages_of_table_4_come_out(told):
+    """All four, with the lost sign of claude-3.5 (without it 0.7812 in the place of 0.7363) and the repaired cell."""
+    sides = [told(REPAIRED)[side] for side in ("before", "after")]
+    r_before, r_after, error_before, error_after = TABLE_4["Average"]
 
-    signed = np.mean([-v if j == "claude-3.5" else v for j, v in column.items()])
+    found = [side["mean_correlation_with_consensus"] for side in sides]
+    errors = [side["mean_squared_error_to_consensus"] for side in sides]
 
-    assert signed == pytest.approx(TABLE_4["Average"][0], abs=5.1e-5)
-    assert np.mean(list(column.values())) == pytest.approx(0.7812, abs=1e-4)
-
-
-def test_the_report_has_the_same_figures():
-    """The report on the two matrices states the paper's figures."""
-    made = report.report(BASELINE, UDA, JUDGES, MODELS, gold=dict(zip(MODELS, HUMAN, strict=True)), rng=Random(0))
-
-    assert made["before"]["inter_judge_std"] == pytest.approx(193.955, abs=0.001)
-    assert made["change"]["inter_judge_std"] == pytest.approx(-0.634, abs=0.0005)
-    assert made["after"]["correlation_with_gold"]["claude-3.5"] == pytest.approx(0.4536, abs=1e-4)
+    assert found == [pytest.approx(r_before, abs=5.1e-5), pytest.approx(r_after, abs=5.1e-5)]
+    assert errors == [pytest.approx(error_before, abs=0.6), pytest.approx(error_after, abs=0.6)]
+    assert np.mean([row[0] for judge, row in TABLE_4.items() if judge != "Average"]) == pytest.approx(0.7812, abs=1e-4)
 
 
 def test_the_number_of_features_is_the_papers():
@@ -136,55 +145,79 @@ def test_the_number_of_features_is_the_papers():
 # ---------------------------------------------------------------------------------------- what does not come out
 
 
-def test_one_judge_of_table_4_comes_out_only_with_a_repaired_cell():
+def test_one_judge_of_table_4_comes_out_only_with_a_repaired_cell(told):
     """
     glm-4-flash after UDA: 0.8893 and 34515.9 from the print, 0.8890 and 34508.7 reported.
 
     Its row adds up to 11999.02. Reading 1265.00 as 1265.98 fixes the sum, both figures and a third, the deviation.
     """
-    place, anchor = JUDGES.index("glm-4-flash"), BASELINE.mean(axis=0)
-    figures = [
-        (ratings.correlation(m[place], anchor), ratings.squared_error(m[place], anchor)) for m in (UDA, repaired())
-    ]
+    printed, repaired = (told(name)["after"] for name in ("human_uda", REPAIRED))
 
-    (r_printed, error_printed), (r_repaired, error_repaired) = figures
+    def figures(side):
+        judge = "glm-4-flash"
+        r, error = side["correlation_with_consensus"][judge], side["squared_error_to_consensus"][judge]
+        return round(r, 4), round(error, 1), round(sum(side["ratings"][judge].values()), 2)
 
-    assert UDA[place].sum() == pytest.approx(11999.02)
-    assert (round(r_printed, 4), round(error_printed, 1)) == (0.8893, 34515.9)
-    assert (round(r_repaired, 4), round(error_repaired, 0)) == (0.8890, 34509)
-    assert ratings.inter_judge_std(repaired())[MODELS.index("gemini-2.0-flash")] == pytest.approx(52.743, abs=0.001)
+    assert figures(printed) == (0.8893, 34515.9, 11999.02)
+    assert figures(repaired) == (0.8890, pytest.approx(34508.7, abs=0.3), 12000.0)
+    assert repaired["inter_judge_std_by_model"]["gemini-2.0-flash"] == pytest.approx(52.743, abs=0.001)
 
 
-def test_the_correlation_with_people_is_higher_than_reported():
-    """Mean correlation with the human ratings: 0.660 to 0.821 (+24.4 %); reported 0.651 to 0.812 (+24.7 %)."""
-    before, after = mean_human_correlation(BASELINE), mean_human_correlation(UDA)
+def test_the_correlation_with_people_is_higher_than_reported(told):
+    """
+    Mean correlation with the human ratings: 0.660 to 0.821 (+24.4 %); reported 0.651 to 0.812 (+24.7 %).
+
+    The authors' script rates the human verdicts anew in each judge's order of comparisons, and correlates each judge
+    with its own; one human row is in print. So the reported means need the verdicts.
+    """
+    before, after = (told()[side]["mean_correlation_with_gold"] for side in ("before", "after"))
 
     assert (before, after) == (pytest.approx(0.6598, abs=5e-5), pytest.approx(0.8207, abs=5e-5))
     assert after / before - 1 == pytest.approx(0.244, abs=0.0005)
 
 
-def test_the_ablation_is_mislabelled():
+def test_the_correlations_and_slopes_of_each_judge_are_those_of_numpy(told, subtests):
+    """Of all four matrices: `corrcoef` and `polyfit` on the printed numbers say the same."""
+    for name in ("human_uda", ABLATED, BROKEN):
+        for side, matrix in (("before", BASELINE), ("after", table(name)[2])):
+            with subtests.test(matrix=name, side=side):
+                found = told(name)[side]
+
+                for judge, row in zip(JUDGES, matrix, strict=True):
+                    line = np.polyfit(row, HUMAN, 1)
+                    assert found["correlation_with_gold"][judge] == pytest.approx(np.corrcoef(row, HUMAN)[0, 1])
+                    assert found["calibration_slope"][judge] == pytest.approx(line[0])
+                    assert found["calibration_intercept"][judge] == pytest.approx(line[1])
+                    assert found["squared_error_to_gold"][judge] == pytest.approx(np.square(row - HUMAN).mean())
+
+
+def test_the_ablation_is_mislabelled(told):
     """The matrix printed as full has the ablated figures: deviation 65.64 and, near the reported 0.510, 0.524."""
-    deviation = ratings.inter_judge_std(MISLABELLED_FULL).mean()
+    found = told(ABLATED)
 
-    assert deviation == pytest.approx(65.637, abs=0.001)
-    assert deviation / ratings.inter_judge_std(BASELINE).mean() - 1 == pytest.approx(-0.662, abs=0.0005)
-    assert mean_human_correlation(MISLABELLED_FULL) == pytest.approx(0.524, abs=0.0005)
+    assert found["after"]["inter_judge_std"] == pytest.approx(65.637, abs=0.001)
+    assert found["change"]["inter_judge_std"] == pytest.approx(-0.662, abs=0.0005)
+    assert found["after"]["mean_correlation_with_gold"] == pytest.approx(0.524, abs=0.0005)
 
 
-def test_the_matrix_printed_as_ablated_is_of_no_zero_sum_rating():
+def test_the_matrix_printed_as_ablated_is_of_no_zero_sum_rating(told):
     """Its rows add up to 11800 ... 11970 and not to 12000; those of the other matrices do within 0.05, but for one."""
-    sums = MISLABELLED_ABLATED.sum(axis=1)
-    others = np.concatenate([m.sum(axis=1) for m in (BASELINE, repaired(), MISLABELLED_FULL)])
 
-    assert (sums.min(), sums.max()) == (pytest.approx(11800), pytest.approx(11970))
-    assert np.abs(others - 12000).max() < 0.05
-    assert ratings.inter_judge_std(MISLABELLED_ABLATED).mean() == pytest.approx(35.765, abs=0.001)
+    def sums(side):
+        return [sum(row.values()) for row in side["ratings"].values()]
+
+    found = told(BROKEN)["after"]
+    others = [total for name in (REPAIRED, ABLATED) for side in ("before", "after") for total in sums(told(name)[side])]
+
+    assert (min(sums(found)), max(sums(found))) == (pytest.approx(11800), pytest.approx(11970))
+    assert max(abs(total - 12000) for total in others) < 0.05
+    assert found["inter_judge_std"] == pytest.approx(35.765, abs=0.001)
+    assert found["mean_correlation_with_gold"] == pytest.approx(0.856, abs=0.0005)
 
 
-def test_the_extremes_of_self_preference_of_the_text_are_in_no_matrix_that_we_have():
+def test_the_extremes_of_self_preference_of_the_text_are_in_no_matrix_that_we_have(told):
     """The text has +90 % for glm-4-flash and -38 % for gpt-4o on ArenaHard; the transfer set +56.4 % and -21.0 %."""
-    found = ratings.self_deviation(BASELINE, JUDGES, MODELS)
+    found = told()["before"]["self_deviation"]
 
     assert found["glm-4-flash"] == pytest.approx(0.564, abs=0.0005)
     assert found["gpt-4o"] == pytest.approx(-0.210, abs=0.0005)
@@ -193,21 +226,22 @@ def test_the_extremes_of_self_preference_of_the_text_are_in_no_matrix_that_we_ha
 # ------------------------------------------------------------------------------------------- what the paper leaves out
 
 
-def test_nearly_half_of_the_fall_is_that_all_ratings_shrink():
+def test_nearly_half_of_the_fall_is_that_all_ratings_shrink(told):
     """The spread of the consensus falls by 44.9 %, so relative to it the deviation falls by 33.6 % and not 63.4 %."""
-    change = report.report(BASELINE, UDA, JUDGES, MODELS, gold=None, rng=Random(0))["change"]
+    assert told()["change"]["consensus_spread"] == pytest.approx(-0.449, abs=0.0005)
+    assert told()["change"]["relative_std"] == pytest.approx(-0.336, abs=0.0005)
+    assert told()["after"]["consensus_calibration_slope"] == pytest.approx(2.194, abs=0.001)
 
-    assert change["consensus_spread"] == pytest.approx(-0.449, abs=0.0005)
-    assert change["relative_std"] == pytest.approx(-0.336, abs=0.0005)
 
+def test_the_ablation_only_shrinks_and_counts_as_collapsed(told):
+    """The ablated matrix aligns nobody: relative to the spread its judges are farther apart; UDA's is sound."""
+    found = told(ABLATED)
 
-def test_the_ablation_only_shrinks():
-    """The ablated matrix aligns nobody: relative to the spread its judges are farther apart than before."""
-    made = report.report(BASELINE, MISLABELLED_FULL, JUDGES, MODELS, gold=None, rng=Random(0))
-
-    assert made["change"]["inter_judge_std"] == pytest.approx(-0.662, abs=0.0005)
-    assert made["change"]["relative_std"] == pytest.approx(0.469, abs=0.0005)
-    assert any("only as all ratings shrank" in warning for warning in made["warnings"])
+    assert found["change"]["inter_judge_std"] == pytest.approx(-0.662, abs=0.0005)
+    assert found["change"]["relative_std"] == pytest.approx(0.469, abs=0.0005)
+    assert any("only as all ratings shrank" in warning for warning in found["warnings"])
+    assert [one["figure"] for one in found["collapse"]] == ["mean_correlation_with_consensus"]
+    assert told()["collapse"] == []
 
 
 # ------------------------------------------------------------------------------------------------ theorem and zero sum

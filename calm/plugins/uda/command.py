@@ -1,4 +1,4 @@
-"""`calm uda train`, `calm uda apply`: align the ratings of several judges, without labels."""
+"""`calm uda train`, `apply`, `report`: align the ratings of several judges without labels, or describe them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from calm.commands import DONE, add_command
+from calm.commands import DONE, REFUSED, add_command
 from calm.commands.terminal import end_of_progress, progress_line
 from calm.errors import ConfigError, nearest
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ EMBEDDERS = "hashed[:DIMS], sentence-transformers:MODEL, openai:MODEL"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `uda train` and `uda apply`."""
+    """Add `uda train`, `uda apply` and `uda report`."""
     uda = add_command(commands, "uda", "Align the ratings of several judges, without labels.")
-    verbs = uda.add_subparsers(required=True, metavar="train|apply")
+    verbs = uda.add_subparsers(required=True, metavar="train|apply|report")
     train = add_command(
         verbs,
         "train",
@@ -68,6 +68,18 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     _add_inputs(apply)
     apply.add_argument("--embed", metavar="NAME", help=f"{EMBEDDERS} (default: what the model was trained with)")
     apply.set_defaults(run=_apply)
+    describe = add_command(
+        verbs,
+        "report",
+        "Report on ratings that you have: how far the judges lie apart, how near they are to gold. It trains nothing.",
+        "calm uda report ratings.csv --after aligned.csv --gold gold.json --report uda.html",
+    )
+    describe.add_argument(
+        "matrix", type=Path, metavar="MATRIX.csv", help="a row of ratings for each judge, a column for each model"
+    )
+    describe.add_argument("--after", type=Path, metavar="MATRIX.csv", help="the same judges and models after alignment")
+    _add_reporting(describe, weights="equal")
+    describe.set_defaults(run=_report)
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -86,13 +98,20 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="for records, the cases that `calm answer` wrote; else answers as JSON Lines or .csv: prompt, model, text",
     )
+    option("--base-url", metavar="URL", help="address of the embedding server, for openai:...")
+    option("--keep-collapsed", action="store_true", help="write the files also if the alignment collapsed")
+    _add_reporting(parser, weights="equal; apply: as the model was trained")
+
+
+def _add_reporting(parser: argparse.ArgumentParser, *, weights: str) -> None:
+    option = parser.add_argument
     option(
         "--weights",
         metavar="equal|agreement|FILE.json",
         help="how much each judge counts in the consensus: equal, by its agreement with the others, or as FILE says "
-        "(default: equal; apply: as the model was trained)",
+        f"(default: {weights})",
     )
-    option("--gold", type=Path, metavar="FILE.json", help="true ratings by model, to report against")
+    option("--gold", type=Path, metavar="FILE", help="true ratings by model: a JSON object, or a CSV with one row")
     option(
         "--report",
         type=Path,
@@ -101,35 +120,35 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write the report: FILE.html for people, FILE.json for machines; may be given twice",
     )
-    option("--base-url", metavar="URL", help="address of the embedding server, for openai:...")
 
 
-def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
+def _refuse_outputs(options: argparse.Namespace, inputs: Sequence[Path], *names: str) -> None:
     from calm.plugins.uda.ratings import AGREEMENT, EQUAL
     from calm.results.outputs import REPORT, UDA_CHECKPOINT, UDA_MODEL, UDA_REPORT, Output, refuse
 
     if odd := [path for path in options.report if path.suffix.lower() not in (*PAGES, ".json")]:
         raise ConfigError(f"--report: expected a name that ends in .html or .json, got {str(odd[0])!r}; rename it")
     forms = {"out": UDA_MODEL, "checkpoint": UDA_CHECKPOINT}
-    given: list[Path | None] = [getattr(options, name, None) for name in ("model", "answers", "gold")]
+    given: list[Path | None] = [getattr(options, name, None) for name in ("model", "answers", "gold", "after")]
     if options.weights not in (None, EQUAL, AGREEMENT):
         given.append(Path(options.weights))
     written = [Output(f"--{name}", path, forms[name]) for name in names if (path := getattr(options, name))]
     pages = [
         Output("--report", path, UDA_REPORT if path.suffix.lower() == ".json" else REPORT) for path in options.report
     ]
-    refuse([*written, *pages], inputs=[path for path in (*options.comparisons, *given) if path is not None])
+    refuse([*written, *pages], inputs=[path for path in (*inputs, *given) if path is not None])
 
 
 def _train(options: argparse.Namespace) -> int:
     from calm.plugins.uda.comparisons import embedder, split
+    from calm.plugins.uda.matrix import read_gold, refuse_foreign
     from calm.plugins.uda.network import Settings
     from calm.plugins.uda.ratings import EQUAL, Elo, choice_of, name_of, refuse_strangers
-    from calm.plugins.uda.reading import read, read_gold
+    from calm.plugins.uda.reading import read
     from calm.plugins.uda.report import report
     from calm.plugins.uda.training import Model, apply, judge_weights, save_model
 
-    _refuse_outputs(options, "out", "checkpoint")
+    _refuse_outputs(options, options.comparisons, "out", "checkpoint")
     try:
         hidden = tuple(int(part) for part in options.hidden.split(","))
     except ValueError as error:
@@ -150,8 +169,8 @@ def _train(options: argparse.Namespace) -> int:
     gold = read_gold(options.gold) if options.gold else None
     data, unread = read(options.comparisons, options.answers, embed, extra=settings.extra)
     refuse_strangers(options.weights, data.judges)
+    refuse_foreign(options.gold, gold, data.models)
     state = _trained(data, settings, options)
-    save_model(options.out, Model(state.best, settings, data.dims, embed.name))
     fits, held_out = split(data, settings.validation)
     weights = judge_weights(fits, settings)
     rated = apply(state.best, held_out, settings)
@@ -168,22 +187,28 @@ def _train(options: argparse.Namespace) -> int:
         "seed": settings.seed,
         "embedder": embed.name,
     }
-    if options.leave_one_out:
+    kept = options.keep_collapsed or not made["collapse"]
+    if kept:
+        save_model(options.out, Model(state.best, settings, data.dims, embed.name))
+    if options.leave_one_out and kept:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
-    _tell(made, unread, options.report)
+    if not kept:
+        return _refuse_collapsed(made | {"unread": unread}, [options.out, *options.report], TRAIN_BETTER)
+    _tell(made | {"unread": unread}, options.report)
     print(f"\nmodel: {printable(str(options.out))}")
     return DONE
 
 
 def _apply(options: argparse.Namespace) -> int:
     from calm.plugins.uda.comparisons import embedder
+    from calm.plugins.uda.matrix import read_gold, refuse_foreign
     from calm.plugins.uda.ratings import choice_of, name_of, refuse_strangers
-    from calm.plugins.uda.reading import read, read_gold
+    from calm.plugins.uda.reading import read
     from calm.plugins.uda.report import report
     from calm.plugins.uda.training import apply, judge_weights, load_model
 
-    _refuse_outputs(options)
+    _refuse_outputs(options, options.comparisons)
     model = load_model(options.model)
     if options.embed and options.embed != model.embedder:
         raise ConfigError(
@@ -194,14 +219,58 @@ def _apply(options: argparse.Namespace) -> int:
     embed = embedder(model.embedder, base_url=options.base_url)
     data, unread = read(options.comparisons, options.answers, embed, extra=model.settings.extra)
     refuse_strangers(options.weights, data.judges)
+    refuse_foreign(options.gold, gold, data.models)
     chosen = choice_of(options.weights) if options.weights else model.settings.weights
     settings = replace(model.settings, weights=chosen)
     rated, weights = apply(model.params, data, settings), judge_weights(data, settings)
     made = report(*rated, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
     made["weighting"] = name_of(chosen)
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
-    _tell(made, unread, options.report)
+    if made["collapse"] and not options.keep_collapsed:
+        return _refuse_collapsed(made | {"unread": unread}, options.report, APPLY_BETTER)
+    _tell(made | {"unread": unread}, options.report)
     return DONE
+
+
+def _report(options: argparse.Namespace) -> int:
+    from calm.plugins.uda.matrix import read_after, read_gold, read_matrix, refuse_foreign
+    from calm.plugins.uda.ratings import EQUAL, choice_of, name_of, refuse_strangers, weights_of
+    from calm.plugins.uda.report import report
+
+    _refuse_outputs(options, [options.matrix])
+    given = read_matrix(options.matrix)
+    after = read_after(options.after, given) if options.after else None
+    gold = read_gold(options.gold) if options.gold else None
+    refuse_foreign(options.gold, gold, given.models)
+    refuse_strangers(options.weights, given.judges)
+    chosen = choice_of(options.weights or EQUAL)
+    weights = weights_of(chosen, given.ratings, given.judges)
+    made = report(given.ratings, after, given.judges, given.models, gold=gold, rng=Random(0), weights=weights)
+    print(f"ratings of {len(given.judges)} judges of {len(given.models)} models\n")
+    _tell(made | {"weighting": name_of(chosen)}, options.report)
+    return DONE
+
+
+TRAIN_BETTER = (
+    "Give more comparisons, or train faster (--learning-rate 0.01) or longer (--epochs 300). If the judges agree "
+    "already (correlation .9 or more), there is little to align: use their ratings as they are"
+)
+APPLY_BETTER = (
+    "The model does not fit these comparisons: train one on such comparisons, or use the ratings as they were before"
+)
+
+
+def _refuse_collapsed(made: Mapping[str, Any], files: Sequence[Path], better: str) -> int:
+    from calm.plugins.uda.report import collapsed
+
+    _tell({**made, "warnings": made["warnings"][1:]}, [])  # the first says what follows
+    names = ", ".join(str(path) for path in files)
+    said = (
+        f"calm: the alignment collapsed, so {f'nothing was written to {names}' if names else 'do not use it'}: "
+        f"{collapsed(made['collapse'])}. {better}. --keep-collapsed writes the files all the same."
+    )
+    print(fitted(printable(said), sys.stderr), file=sys.stderr)
+    return REFUSED
 
 
 def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace) -> State:
@@ -266,15 +335,14 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     return found
 
 
-def _tell(made: dict[str, object], unread: int, paths: Sequence[Path]) -> None:
+def _tell(made: Mapping[str, Any], paths: Sequence[Path]) -> None:
     from calm.plugins.uda.report import table
     from calm.results.outputs import UDA_REPORT, write_whole
     from calm.results.reports import pages
 
-    made["unread"] = unread
-    if unread:
+    if unread := made.get("unread"):
         print(f"{unread:,} verdict{'s' * (unread != 1)} could not be read and made no comparison\n")
-    print(printable(table(made), keep="\n"))
+    print(fitted(printable(table(made), keep="\n"), sys.stdout))
     left_out = made.get("leave_one_judge_out")
     if isinstance(left_out, dict):
         print("\ntrained without the judge, then applied to it: correlation with the other judges before and after")

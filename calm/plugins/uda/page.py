@@ -1,4 +1,4 @@
-"""What `calm uda` did to the ratings of several judges, as one self-contained HTML file."""
+"""What `calm uda` says of the ratings of several judges, as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIGURES: Final = (
     ("consensus_spread", "Spread of the consensus over models", 1),
     ("relative_std", "Deviation / spread", 3),
     ("mean_abs_self_deviation", "Self-deviation, mean size", 3),
-    ("mean_correlation_with_consensus", "Correlation with the consensus before, mean", 3),
+    ("mean_correlation_with_consensus", "Correlation with the consensus, mean", 3),
     ("mean_correlation_with_other_judges", "Correlation with the other judges, mean", 3),
     ("mean_correlation_with_gold", "Correlation with gold, mean", 3),
     ("consensus_correlation_with_gold", "Correlation with gold, consensus", 3),
@@ -59,29 +59,30 @@ def render(record: Mapping[str, Json]) -> str:
     """Return the page of a record of schema `calm-uda-report/1`; everything that a user wrote is escaped."""
     pages = environment()
     judges, models = _names(record, "judges"), _names(record, "models")
-    sides = [as_mapping(record.get(side)) for side in SIDES]
-    axis, ways = _ways(sides)
+    sides = [as_mapping(record.get(side)) for side in SIDES if side == "before" or side in record]
+    axis, ways = _ways(sides) if sides[1:] else (0.0, [])
     clusters, trained = as_mapping(record.get("clusters")), as_mapping(record.get("training"))
-    was, now = (finite(side.get("relative_std")) for side in sides)
-    headline = ""
+    heads = SIDES if sides[1:] else ("",)
+    apart = [(finite(side.get("relative_std")), head) for side, head in zip(sides, heads, strict=True)]
+    said = ", ".join(f"{number(value)} {head}".rstrip() for value, head in apart if value is not None)
     figures = (
         (words, *(_places(side.get(key), places) for side in sides))
         for key, words, places in FIGURES
         if finite(sides[0].get(key)) is not None
     )
-    if was is not None and now is not None:
-        headline = f"Deviation between judges / spread of the consensus: {number(was)} before, {number(now)} after"
     return pages.get_template("uda_page.html.jinja").render(
         title=f"{len(judges)} judges of {len(models)} models",
-        headline=headline,
+        headline=f"Deviation between judges / spread of the consensus: {said}" if said else "",
         warnings=[str(one) for one in as_list(record.get("warnings"))],
         unread=finite(record.get("unread")),
-        figures=Table(("Figure", "Before", "After"), tuple(figures)),
+        figures=Table(("Figure", *(head.title() or "Value" for head in heads)), tuple(figures)),
+        aligned=bool(sides[1:]),
+        gold="calibration_slope" in sides[0],
         by_judge=_by_judge(sides, judges, as_mapping(record.get("weights"))),
         weighting=WEIGHTING.get(str(record.get("weighting")), ""),
         axis=number(axis),
         ways=ways,
-        ratings=[h for side, name in zip(sides, SIDES, strict=True) if (h := _ratings(side, name, judges, models))],
+        ratings=[h for side, head in zip(sides, heads, strict=True) if (h := _ratings(side, head, judges, models))],
         by_model=_by_model(sides, models),
         clusters=[as_mapping(one) for one in as_list(clusters.get("found"))],
         cut=finite(clusters.get("cut")),
@@ -109,8 +110,11 @@ def _by_judge(sides: Sequence[Mapping[str, Json]], judges: Sequence[str], weight
     columns = (
         ("Distance to the consensus, points", "squared_error_to_consensus", 1),
         ("Self-deviation", "self_deviation", 3),
+        ("r with the consensus", "correlation_with_consensus", 3),
         ("r with the other judges", "correlation_with_other_judges", 3),
         ("r with gold", "correlation_with_gold", 3),
+        ("Slope of gold on the ratings", "calibration_slope", 4),
+        ("Distance to gold, points", "squared_error_to_gold", 1),
     )
     found = _sides(("Judge", "Weight"), judges, columns, sides)
     rows = ((row[0], _places(weights.get(row[0]), 2), *row[1:]) for row in found.rows)
@@ -135,7 +139,8 @@ def _sides(
         return _places(sqrt(max(0.0, value)) if value is not None and key.startswith("squared") else value, places)
 
     rows = ((name, *(at(name, *one[1:], side) for one in shown for side in sides)) for name in names[:MOST_ROWS])
-    titles = (*heads, *(f"{one[0]}, {side}" for one in shown for side in SIDES))
+    ends = [f", {side}" for side in SIDES] if sides[1:] else [""]
+    titles = (*heads, *(f"{one[0]}{end}" for one in shown for end in ends))
     return Table(titles, tuple(rows), max(0, len(names) - MOST_ROWS))
 
 
@@ -151,10 +156,10 @@ def _ways(sides: Sequence[Mapping[str, Json]]) -> tuple[float, list[Way]]:
     return end, [Way(judge, at(a), at(b), (number(a, 3), number(b, 3))) for judge, a, b in known[:MOST_ROWS]]
 
 
-def _ratings(side: Mapping[str, Json], name: str, judges: Sequence[str], models: Sequence[str]) -> Heat | None:
+def _ratings(side: Mapping[str, Json], head: str, judges: Sequence[str], models: Sequence[str]) -> Heat | None:
     ratings = as_mapping(side.get("ratings"))
     values = [[as_mapping(ratings.get(judge)).get(model) for model in models] for judge in judges]
-    return _heat(f"rating {name}", judges, models, values, places=0)
+    return _heat(f"rating {head}".rstrip(), judges, models, values, places=0)
 
 
 def _square(table: Mapping[str, Json], judges: Sequence[str]) -> Heat | None:

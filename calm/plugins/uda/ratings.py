@@ -168,6 +168,20 @@ def squared_error(a: Floats, b: Floats) -> float:
     return float(((a - b) ** 2).mean())
 
 
+def calibration(ratings: Floats, gold: Floats) -> tuple[float, float] | None:
+    """
+    Return the slope and the intercept of the least-squares line of gold on ratings, None where ratings do not vary.
+
+    The slope says what a point of the ratings is worth in gold: 1 if a judge is calibrated, below 1 if it exaggerates.
+    """
+    centred = ratings - ratings.mean()
+    size = float(centred @ centred)
+    if not size > 0:
+        return None
+    slope = float(centred @ (gold - gold.mean())) / size
+    return slope, float(gold.mean() - slope * ratings.mean())
+
+
 def self_deviation(ratings: Floats, judges: Sequence[str], models: Sequence[str]) -> dict[str, float]:
     """
     Return how far each judge that is a model rates itself above the mean of the other judges, as a fraction.

@@ -15,6 +15,7 @@ each two answers to a question: the higher one wins. A ranking gives one for eac
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,13 +28,13 @@ from typing import Final, NoReturn, TypeAlias
 from calm.cases import read_files
 from calm.cases.foreign.records import load
 from calm.core.case import Answer, Case
-from calm.core.files import json_of, noted, read_bytes, read_json, refuse_large, refuse_twice, unopened
+from calm.core.files import json_of, noted, read_bytes, refuse_large, refuse_twice, unopened
 from calm.core.measures import TABLE_MEASURES
 from calm.core.names import one_name
 from calm.core.order import item_of
 from calm.core.plugins import needed
 from calm.core.verdict import FAMILY, Code, Task
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, few_of, nearest
 from calm.experiment.crossing import identity
 from calm.models.wire import Json
 from calm.plugins.uda.comparisons import INSTRUCTION, Answers, Comparisons, Content, Embed, Key, Named, arrays, question
@@ -338,9 +339,10 @@ KEYS = (
     *(f"{kind}_{side}" for kind in ("text", "embedding") for side in (*SIDES, "question")),
     *(f"log_perplexity_{side}" for side in SIDES),
 )
-ANSWER_KEYS = ("prompt", "model", "text", "embedding")
+ANSWERED = ("prompt", "model")
+ANSWER_KEYS = (*ANSWERED, "text", "embedding")
 MAX_SHOWN = 20
-"""This many faults are spelled out; the others are counted."""
+"""This many faults that differ are spelled out; the others are counted."""
 MAX_LINE = 5_000_000
 """A longer line is refused: it is a file of another kind."""
 
@@ -349,13 +351,17 @@ Row: TypeAlias = Mapping[str, object]
 
 @dataclass(slots=True)
 class _Faults:
-    shown: list[str] = field(default_factory=list)
-    count: int = 0
+    """Faults by their words: the place of the first of each, and how many there are."""
+
+    first: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __len__(self) -> int:
+        return self.counts.total()
 
     def note(self, where: str, message: str) -> None:
-        self.count += 1
-        if len(self.shown) < MAX_SHOWN:
-            self.shown.append(f"{where}: {message}")
+        self.first.setdefault(message, where)
+        self.counts[message] += 1
 
     def put(self, held: Answers, key: Key, content: Content, where: str) -> None:
         if held.setdefault(key, content) != content:
@@ -363,10 +369,14 @@ class _Faults:
             self.note(where, f"expected one {what} to prompt {key[0]!r}, got two that differ; give each its own id")
 
     def settle(self) -> None:
-        if self.count > len(self.shown):
-            self.shown.append(f"and {self.count - len(self.shown)} more; fix these first")
-        if self.shown:
-            raise ConfigError(self.shown)
+        told = [
+            f"{where}: {message}{f' (and {more} more like it)' if (more := self.counts[message] - 1) else ''}"
+            for message, where in self.first.items()
+        ]
+        if told[MAX_SHOWN:]:
+            told[MAX_SHOWN:] = [f"and {len(told) - MAX_SHOWN} more; fix these first"]
+        if told:
+            raise ConfigError(told)
 
 
 def read(
@@ -391,39 +401,29 @@ def read(
     lines = [path for path in files if path not in records]
     found, unread = compared(records, answers, held) if records else ([], 0)
     if answers is not None and lines:
-        for where, row in _rows(answers, faults):
+        for where, row in _rows(answers, ANSWERED, ANSWER_KEYS, faults):
             _answer(where, row, held, faults)
     for path in lines:
         before = len(found)
-        for where, row in _rows(path, faults):
+        for where, row in _rows(path, NEEDED, KEYS, faults):
             if (one := _comparison(where, row, held, faults)) is not None:
                 found.append(one)
-        if len(found) == before and not faults.count:
+        if len(found) == before and not faults:
             faults.note(str(path), "expected at least one comparison, got an empty file; write one JSON object a line")
     faults.settle()
     return arrays(found, held, embed, questions=INSTRUCTION in extra), unread
 
 
-def read_gold(path: Path) -> dict[str, float]:
-    """
-    Return ratings that are taken as true, by model, from a JSON object.
-
-    Raises:
-        ConfigError: no such file, or not an object of finite numbers.
-    """
-    what = 'a JSON object of finite ratings by model, such as {"model-1": 1210.5}'
-    data = read_json(path, what)
-    if not isinstance(data, dict) or not data or not all(_is_number(value) for value in data.values()):
-        raise ConfigError(f"{path}: expected {what}")
-    return {str(name): float(value) for name, value in data.items()}
-
-
-def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
+def _rows(path: Path, needed: Sequence[str], known: Sequence[str], faults: _Faults) -> Iterator[tuple[str, Row]]:
     try:
         with path.open("rb") as file:
             refuse_large(file, path)
         if path.suffix.lower() == ".csv":
-            for record, row in enumerate(load(noted(path), "csv").rows, 1):
+            table = load(noted(path), "csv")
+            if set(needed) - set(table.columns) or set(table.columns) - set(known):
+                faults.note(str(path), _other_columns(table.columns, needed, known))
+                return
+            for record, row in enumerate(table.rows, 1):
                 yield f"{path}: record {record}", {key: value for key, value in row.items() if value != ""}
         else:
             yield from _json_rows(path, faults)
@@ -433,6 +433,16 @@ def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
         raise ConfigError(
             f"{path}: expected UTF-8, got byte 0x{error.object[error.start]:02x}; save it as UTF-8"
         ) from error
+
+
+def _other_columns(columns: Sequence[str], needed: Sequence[str], known: Sequence[str]) -> str:
+    if lacking := [name for name in needed if name not in columns]:
+        return (
+            f"expected the columns {', '.join(needed)}, got no {lacking[0]!r} but {few_of(columns, 3)}; a matrix of "
+            f"ratings is read by `calm uda report`"
+        )
+    odd = next(name for name in columns if name not in known)
+    return f"unknown column {odd!r}{nearest(odd, known)}"
 
 
 def _json_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
@@ -464,7 +474,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _answer(where: str, row: Row, held: Answers, faults: _Faults) -> None:
-    names = _names(where, row, ("prompt", "model"), ANSWER_KEYS, faults)
+    names = _names(where, row, ANSWERED, ANSWER_KEYS, faults)
     content = _content(where, row, "text", "embedding", faults)
     if names is None:
         return
@@ -512,7 +522,7 @@ def _surprise(where: str, row: Row, name: str, faults: _Faults) -> float:
 def _names(
     where: str, row: Row, needed: Sequence[str], known: Sequence[str], faults: _Faults
 ) -> tuple[str, ...] | None:
-    before = faults.count
+    before = len(faults)
     for key in row:
         if key not in known:
             faults.note(where, f"unknown key {key!r}{nearest(str(key), known)}")
@@ -520,7 +530,7 @@ def _names(
     for key, value in zip(needed, values, strict=True):
         if not isinstance(value, str) or not value.strip():
             faults.note(where, f"expected {key} as a text that is not blank, got {key}={_shown(value)}")
-    return tuple(str(value) for value in values) if faults.count == before else None
+    return tuple(str(value) for value in values) if len(faults) == before else None
 
 
 def _content(where: str, row: Row, text: str, embedding: str, faults: _Faults) -> Content | None:

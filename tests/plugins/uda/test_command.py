@@ -32,7 +32,7 @@ def trained(files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     model, report, state = (folder / name for name in ("model.safetensors", "report.json", "state.safetensors"))
     gold = comparisons.with_name("gold.json")
-    given = (comparisons, "--answers", answers, "--gold", gold, "--hidden", "12,6", "--epochs", 3)
+    given = (comparisons, "--answers", answers, "--gold", gold, "--hidden", "12,6", "--keep-collapsed", "--epochs", 3)
     run("train", *given, "-o", model, "--report", report, "--checkpoint", state, "--every", 2)
     return given, model, json.loads(report.read_text()), state
 
@@ -70,7 +70,8 @@ def test_a_model_is_applied_to_other_comparisons(trained, files, tmp_path, capsy
     """A trained model rates what it is given and reports before and after."""
     comparisons, answers = files
 
-    status = run("apply", trained[1], comparisons, "--answers", answers, "--report", tmp_path / "after.json")
+    kept = ("--report", tmp_path / "after.json", "--keep-collapsed")
+    status = run("apply", trained[1], comparisons, "--answers", answers, *kept)
 
     after = json.loads((tmp_path / "after.json").read_text())
     assert status == 0
@@ -95,6 +96,7 @@ def test_leaving_out_a_judge_reports_each_judge(files, tmp_path):
             1,
             "--without-own",
             "--leave-one-out",
+            "--keep-collapsed",
         ),
         *("-o", tmp_path / "m.safetensors", "--report", tmp_path / "r.json"),
     )
@@ -136,7 +138,18 @@ def test_from_judges_to_a_page_in_three_commands(tmp_path, monkeypatch, capsys):
     families = [part for m in models for part in ("--family", f"{m}={m}")]
 
     main(["self-preference", *judges, "--cases", "answers.jsonl", "-o", "own.json", *families])
-    given = ["own.json", "--answers", "answers.jsonl", "--hidden", "4", "--epochs", "2", "--weights", "weights.json"]
+    given = [
+        "own.json",
+        "--answers",
+        "answers.jsonl",
+        "--hidden",
+        "4",
+        "--epochs",
+        "2",
+        "--weights",
+        "weights.json",
+        "--keep-collapsed",
+    ]
     (tmp_path / "weights.json").write_text('{"alpha-1": 1, "beta-1": 1, "gamma-1": 2}')
     reports = ["--report", "uda.json", "--report", "uda.html", "--features", "instruction"]
     assert main(["uda", "train", *given, *reports, "-o", "m.safetensors"]) == 0
@@ -150,7 +163,7 @@ def test_from_judges_to_a_page_in_three_commands(tmp_path, monkeypatch, capsys):
     assert min(body["before"]["self_deviation"].values()) > 0
     assert (tmp_path / "again.html").read_bytes() == (tmp_path / "uda.html").read_bytes()
     assert "weights in the consensus: alpha-1 0.25, beta-1 0.25, gamma-1 0.50" in capsys.readouterr().out
-    assert main(["uda", "apply", "m.safetensors", *given[:3]]) == 0
+    assert main(["uda", "apply", "m.safetensors", *given[:3], "--keep-collapsed"]) == 0
     assert main(["uda", "train", *given, "--features", "instructions"]) == 4
     assert main(["uda", "train", *given, "--report", "uda.txt"]) == 4
     assert main(["uda", "train", *given, "--features", "perplexity"]) == 4

@@ -8,7 +8,8 @@ import pytest
 
 from calm.errors import ConfigError
 from calm.plugins.uda.comparisons import HashedWords
-from calm.plugins.uda.reading import MAX_SHOWN, read, read_gold
+from calm.plugins.uda.matrix import read_gold
+from calm.plugins.uda.reading import MAX_SHOWN, read
 
 EMBED = HashedWords(8)
 GOOD = {"prompt": "p", "judge": "x", "model_a": "x", "model_b": "y", "outcome": "a", "text_a": "one", "text_b": "two"}
@@ -78,11 +79,16 @@ def test_a_fault_is_one_clear_line(tmp_path, row, told):
 
 
 def test_faults_are_named_by_line_and_counted(tmp_path):
-    """All faults are told at once, the first of them spelled out with their lines."""
+    """All faults are told at once, each that differs once with its first line; of many the first are spelled out."""
     with pytest.raises(ConfigError) as raised:
         of(tmp_path, GOOD, *["broken"] * 30)
 
-    assert raised.value.problems[0].startswith(f"{tmp_path / 'c.jsonl'}:2: ")
+    (told,) = raised.value.problems
+    assert told.startswith(f"{tmp_path / 'c.jsonl'}:2: ")
+    assert told.endswith("(and 29 more like it)")
+
+    with pytest.raises(ConfigError) as raised:
+        of(tmp_path, GOOD, *({**GOOD, "outcome": f"no {n}"} for n in range(30)))
     assert len(raised.value.problems) == MAX_SHOWN + 1
     assert raised.value.problems[-1] == "and 10 more; fix these first"
 
