@@ -144,9 +144,9 @@ edits: no law knows an edit but by the name of its probe.
 """
 
 
-def page(kept: Kept) -> str:
-    """Return the page from what is kept."""
-    parts = [HEAD]
+def page(kept: Kept, measured: str) -> str:
+    """Return the page from what is kept; `measured` says where and when that was."""
+    parts = [HEAD, f"{measured}\n"]
     for name, table in TABLES.items():
         parts.append("\n".join(_table(table, [row for row in rows() if row.table == name], kept)))
     parts.append("\n".join(_claims([row for row in rows() if row.table == "one claim"], kept)))
