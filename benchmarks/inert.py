@@ -24,8 +24,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from statistics import mean, median, stdev
 
-import calm
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from calm import suites
 from calm.cases import bundled
 from calm.core.case import Case
@@ -61,7 +60,6 @@ GOAL = 0.05
 ABOUT_LENGTH = frozenset({"verbosity"})
 """Suites that are to measure it."""
 EXTRA = "calm_every_variant"
-OPEN, CLOSE = "<!-- generated: inert -->", "<!-- end: inert -->"
 
 
 @dataclass(slots=True)
@@ -114,7 +112,7 @@ def _marks(marked: object) -> list[str]:
     return [mark.name for mark in (marks if isinstance(marks, list | tuple) else [marks])]
 
 
-def measured(setup: Setup, order: Order, found: Found) -> None:
+def asked_about(setup: Setup, order: Order, found: Found) -> None:
     """Add what one question of a suite measures."""
     pairing = pair_up(setup, order.edit, order.against)
     pairing.pilot(len(pairing.pairs))
@@ -172,7 +170,7 @@ def measure(task: str) -> dict[str, Found]:
         for suite, order in orders(setup):
             served = isinstance(order.edit, Edit) and setup.family in order.edit.tasks
             if served and order.edit and order.edit.expects in (Expects.SAME, Expects.NOT_BETTER):
-                measured(setup, order, found[suite])
+                asked_about(setup, order, found[suite])
     return {suite: one for suite, one in found.items() if one.clean}
 
 
@@ -222,17 +220,16 @@ def main() -> int:
     by_task = {task: measure(task) for task in TASKS}
     count = fewest(by_task)
     lengths = "; ".join(f"{number}: {', '.join(map(str, of))}" for number, of in LENGTHS.items())
-    text = "\n\n".join(
-        [
-            f"Made by `python -m benchmarks.inert`: calm {calm.__version__}. Lengths in words, by how many there are:\n"
-            f"{lengths}.\nThe fewest with which no suite but verbosity measures more than {GOAL:.2f}: {count}.",
-            *(table(task, found, count or max(LENGTHS)) for task, found in by_task.items()),
-        ]
-    )
+    parts = [
+        f"Lengths in words, by how many there are:\n{lengths}.\n"
+        f"The fewest with which no suite but verbosity measures more than {GOAL:.2f}: {count}.",
+        *(table(task, found, count or max(LENGTHS)) for task, found in by_task.items()),
+    ]
+    text = "\n\n".join(parts)
     if options.write is None:
         print(text)
     else:
-        put(options.write, OPEN, f"\n{text}\n", CLOSE)
+        put(options.write, "inert", text, measured())
     return 0 if count is not None else 1
 
 

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks import plugin_overhead, throughput
 
-OPEN, CLOSE = "<!-- measured: landings -->\n", "<!-- end: landings -->"
+CLOSE = "<!-- end: landings -->"
 PAIRS = 5
 CASES = 60
 COLUMNS = (

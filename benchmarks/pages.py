@@ -6,68 +6,87 @@ import os
 import platform
 import re
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 MEASURED: Final = re.compile(
-    r"^Measured (?P<date>\d{4}-\d\d-\d\d) at commit (?P<commit>\w+) \((?P<state>[^)]+)\) on (?P<machine>.+?), by: "
-    r"`(?P<command>[^`]+)`(?P<more>.*)$",
+    r"^Measured (?P<date>\d{4}-\d\d-\d\d) at commit (?P<commit>\w+) \((?P<state>[^)]+)\) on (?P<machine>.+), by: "
+    r"`(?P<command>[^`]+)`(?P<more>.*)\.$",
     re.MULTILINE,
 )
 """The line that `measured` returns."""
-_TEXTS: Final = (".", ":!*.md", ":!docs", ":!calm/gate/resolution.csv")
-"""What is code: all but the pages, and the table that a benchmark writes into the package."""
+UNKNOWN: Final = "unknown"
+_CODE: Final = (".", ":!*.md", ":!docs", ":!calm/gate/resolution.csv")
+"""All but the pages, and the table that a benchmark writes into the package."""
 
 
-def put(page: Path, opening: str, text: str, closing: str) -> None:
-    """Put a text in the place of what stands between two marks of a page."""
-    before, found, rest = page.read_text("utf-8").partition(opening)
-    if not found:
-        raise SystemExit(f"{page.name}: expected the mark {opening}, found none")
-    page.write_text(f"{before}{opening}{text}{closing}{rest.partition(closing)[2]}", "utf-8")
-
-
-def measured(command: str, more: str = "") -> str:
-    """
-    Return the line that stands above figures: the date, the commit, the machine and the command.
-
-    `command` is the module below `benchmarks`, with its options; `more` is what else the figures rest on.
-    """
-    commit = _git("rev-parse", "--short=8", "HEAD") or "unknown"
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", *_TEXTS)
-    state = "clean" if commit != "unknown" and changed == "" else "with changed files"
+def measured(more: str = "") -> str:
+    """Return the line for figures of this process: date, commit, machine, command; `more` is what else they rest on."""
+    commit = _git("rev-parse", "--short=8", "HEAD") or UNKNOWN
+    changed = commit == UNKNOWN or _git("status", "--porcelain", "--untracked-files=no", "--", *_CODE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     machine = f"{os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}, {platform.system()}"
-    said = f"Measured {datetime.now(UTC):%Y-%m-%d} at commit {commit} ({state}) on {machine}"
-    return f"{said}, by: `python -m benchmarks.{command}`{f'; {more}' if more else ''}."
+    said = f"Measured {datetime.now(UTC):%Y-%m-%d} at commit {commit} ({'with changed files' if changed else 'clean'})"
+    return f"{said} on {machine}, by: `{_command()}`{f'; {more}' if more else ''}."
 
 
-def note(rows: Path, command: str) -> None:
-    """Note beside a file of rows where and when this run adds to them."""
-    line = measured(command)
+def put(page: Path, name: str, text: str, measured: str) -> None:
+    """Put a text, and the line that says how it was measured, between the marks of that name in a page."""
+    old = page.read_text("utf-8")
+    new, found = _marks(name).subn(lambda marks: f"{marks[1]}{text.strip()}\n\n{measured}\n{marks[3]}", old)
+    if not found:
+        raise SystemExit(f"{page.name}: expected the marks of the block {name}, found none")
+    page.write_text(new, "utf-8")
+
+
+def block(page: Path, name: str) -> str:
+    """Return what stands between the marks of that name in a page, but for how it was measured."""
+    found = _marks(name).search(page.read_text("utf-8"))
+    if found is None:
+        raise SystemExit(f"{page.name}: expected the marks of the block {name}, found none")
+    return figures(found[2])
+
+
+def figures(text: str) -> str:
+    """Return a text without the lines that say where and when it was measured."""
+    return MEASURED.sub("", text).strip()
+
+
+def note(rows: Path) -> None:
+    """Note beside a file of rows where and when this process adds to them."""
+    line = measured()
     if line not in noted(rows):
         with _beside(rows).open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
 
 def noted(rows: Path) -> str:
-    """Return what the runs noted that measured the rows of a file."""
-    return (
-        _beside(rows).read_text("utf-8").strip()
-        if _beside(rows).exists()
-        else "Measured at a commit that is not known."
-    )
+    """Return what the processes noted that measured the rows of a file: a paragraph each."""
+    return "\n\n".join(_beside(rows).read_text("utf-8").splitlines()) if _beside(rows).exists() else ""
 
 
 def _beside(rows: Path) -> Path:
     return rows.with_name(f"{rows.name}.measured")
 
 
-def figures(text: str) -> str:
-    """Return a page without what changes from run to run: where and when it was measured."""
-    return MEASURED.sub("", text)
+def _marks(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- (?:generated|measured): {name} -->\n)(.*?)(<!-- end: {name} -->)", re.DOTALL)
+
+
+def _command() -> str:
+    """Return how this process was started, without where it writes to and where its files lie."""
+    spec = sys.modules["__main__"].__spec__
+    module = spec.name.removesuffix(".__main__") if spec else Path(sys.argv[0]).stem
+    words, given = [], iter(sys.argv[1:])
+    for word in given:
+        if word in ("--write", "--port"):
+            next(given, None)
+        else:
+            words.append(Path(word).name if Path(word).is_absolute() else word)
+    return " ".join(["python -m", module, *words])
 
 
 def _git(*arguments: str) -> str | None:

@@ -11,14 +11,13 @@ The page on the publications: which command gives each method, and what they pri
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.methods import METHODS
+from benchmarks.pages import block, measured, put
 from benchmarks.paper_lines import PAPERS, Line
 
-BLOCK = re.compile(r"(<!-- generated: papers -->\n)(.*?)(<!-- end: papers -->)", re.DOTALL)
 GROUPS: Mapping[str, Callable[[Line], bool]] = {
     "From raw verdicts": lambda one: one.raw and one.ours != "-",
     "From other printed numbers: no reproduction": lambda one: not one.raw,
@@ -71,7 +70,7 @@ def _row(one: Line) -> str:
 
 def tables() -> str:
     """Return all tables as Markdown."""
-    return "\n".join(["", "\n\n".join([methods(), counts(), figures()]), "", ""])
+    return "\n\n".join([methods(), counts(), figures()])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,17 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", type=Path, metavar="PAGE", help="the page to compare with")
     options = parser.parse_args(arguments)
     text = tables()
-    page = options.write or options.check
-    if page is None:
-        print(text)
-        return 0
-    old = page.read_text("utf-8")
-    new, found = BLOCK.subn(lambda block: block[1] + text + block[3], old)
-    if not found:
-        raise SystemExit(f"{page}: expected the marks of the block papers, found none")
     if options.check:
-        return int(new != old)
-    page.write_text(new, "utf-8")
+        return int(block(options.check, "papers") != text)
+    if options.write:
+        put(options.write, "papers", text, measured())
+    else:
+        print(text)
     return 0
 
 

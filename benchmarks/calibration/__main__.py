@@ -26,7 +26,7 @@ def main() -> None:
     if options.write:
         options.write.write_text(page(kept, noted(options.rows)), "utf-8")
         return
-    note(options.rows, "calibration --rows numbers.jsonl")
+    note(options.rows)
     wanted = sorted((row for row in rows() if options.only in row.key), key=lambda row: row.first)
     for part in PARTS:
         for row in wanted:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks import fair_judges, papers, self_preference
+from benchmarks import fair_judges, pages, papers, self_preference
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -14,7 +14,7 @@ def test_the_table_of_papers_is_up_to_date():
 
 def test_the_table_of_estimators_has_every_row_and_column():
     """Each estimator and each kind of judge; the figures themselves are asserted in the slow lane."""
-    block = self_preference.BLOCK.search((DOCS / "measured" / "self-preference.md").read_text("utf-8"))[2]
+    block = pages.block(DOCS / "measured" / "self-preference.md", "self-preference")
     lines = [line for line in block.splitlines() if line.startswith("| ")]
 
     named = [line.split(" | ")[0].removeprefix("| ") for line in lines]
@@ -28,8 +28,8 @@ def test_the_table_of_estimators_has_every_row_and_column():
 
 def test_the_table_of_fair_judges_has_every_row():
     """Each setting; the figures themselves are asserted in the slow lane."""
-    page = (DOCS / "measured" / "self-preference.md").read_text("utf-8")
-    lines = [line for line in fair_judges.BLOCK.search(page)[2].splitlines() if line.startswith("| ")]
+    block = pages.block(DOCS / "measured" / "self-preference.md", "self-preference-limits")
+    lines = [line for line in block.splitlines() if line.startswith("| ")]
 
     named = [line.split(" | ")[0].removeprefix("| ") for line in lines]
 
