@@ -11,10 +11,11 @@ The page on the publications: which command gives each method, and what they pri
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.methods import METHODS
+from benchmarks.own_data import FIGURES
 from benchmarks.pages import block, measured, put
 from benchmarks.paper_lines import PAPERS, Line
 
@@ -29,23 +30,37 @@ BY = {call: method.command for _, methods in METHODS for method in methods for c
 
 
 def methods() -> str:
-    """Return the table of methods as Markdown."""
-    rows = [
-        f"| {paper} | {one.name} | {one.command} | `tests/{one.test}` |" for paper, group in METHODS for one in group
-    ]
-    return "\n".join(
-        ["## Methods", "", "| publication | method | command | a known value |", "|---|---|---|---|", *rows]
+    """Return the table of methods as Markdown: the figures of their sources, ours, and those on data of one's own."""
+    lines = [line for _, of in PAPERS for line in of()]
+    head = (
+        *("publication", "method", "command", "figures of the source", "of these equal", "why not all"),
+        *("own data: equal to a second program", "a known value"),
     )
+    rows = []
+    for paper, group in METHODS:
+        for one in group:
+            mine = [line for line in lines if line.method == one.name]
+            printed, equal = reproduced(mine)
+            why = "; ".join(dict.fromkeys(line.remark for line in mine if line.cells[0] != line.cells[1]))
+            own = sum(figure.method == one.name for figure in FIGURES)
+            cells = [paper, one.name, one.command, str(printed or "none"), str(equal) if printed else "-", why or "-"]
+            rows.append([*cells, f"{own} of {own}" if own else "-", f"`tests/{one.test}`"])
+    return "\n".join(["## Methods", "", *(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))])
+
+
+def reproduced(lines: Iterable[Line]) -> tuple[int, int]:
+    """Return how many figures of the source some lines stand for, and how many of them ours equal."""
+    printed, equal = zip(*[(0, 0), *(one.cells for one in lines)], strict=True)
+    return sum(printed), sum(equal)
 
 
 def counts() -> str:
-    """Return how many printed figures come from raw verdicts, and how many of them are equal, as Markdown."""
+    """Return how many figures come from raw verdicts, and how many of them are equal, as Markdown."""
     rows = []
     for title, lines in PAPERS:
-        cells = [one.cells for one in lines() if one.raw]
-        printed, equal = (sum(part) for part in zip(*cells, strict=True)) if cells else (0, 0)
+        printed, equal = reproduced(one for one in lines() if one.raw and one.ours != "-")
         rows.append(f"| {title} | {printed or '-'} | {equal if printed else '-'} |")
-    head = ["| publication | printed figures that raw verdicts give | equal |", "|---|---|---|"]
+    head = ["| publication | figures of the source that raw verdicts give | equal |", "|---|---|---|"]
     return "\n".join(["## What is reproduced", "", *head, *rows])
 
 

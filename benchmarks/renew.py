@@ -69,6 +69,7 @@ _UDA: Final = "docs/measured/uda.md"
 _READER: Final = ("reader --write PAGE",)
 TABLES: Final = (
     Table("papers", "docs/measured/papers.md", ("papers --write PAGE",), 0.1),
+    Table("papers-own", "docs/measured/papers.md", ("own_data --write PAGE",), 0.1),
     Table("reader", "docs/reference/reader.md", _READER, 0.1),
     Table("reader-styles", "docs/reference/reader.md", _READER, 0.1),
     Table("calm-protocol", "docs/reference/calm-protocol.md", ("calm_protocol --write PAGE",), 1),
@@ -175,9 +176,7 @@ def check(tables: Sequence[Table], minutes: float, rows: Path) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """List, renew or check."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.renew", description="All pages of measured figures.")
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="TEXT", help="tables so named, or of such pages"
-    )
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="tables so named, or of such pages")
     parser.add_argument("--minutes", type=float, default=float("inf"), metavar="N", help="tables that take no longer")
     parser.add_argument("--rows", type=Path, metavar="FOLDER", help="keep rows there, and go on from those it has")
     parser.add_argument("--list", action="store_true", help="say what there is, and measure nothing")
