@@ -18,6 +18,10 @@ MEASURED: Final = re.compile(
     re.MULTILINE,
 )
 """The line that `measured` returns."""
+UNNOTED: Final = re.compile(
+    r"^Measured on or before (?P<date>\d{4}-\d\d-\d\d), at a commit that was not noted\.$", re.MULTILINE
+)
+"""The line of figures that were measured before such lines were written."""
 UNKNOWN: Final = "unknown"
 _CODE: Final = (".", ":!*.md", ":!docs", ":!calm/gate/resolution.csv")
 """All but the pages, and the table that a benchmark writes into the package."""
@@ -52,7 +56,7 @@ def block(page: Path, name: str) -> str:
 
 def figures(text: str) -> str:
     """Return a text without the lines that say where and when it was measured."""
-    return MEASURED.sub("", text).strip()
+    return UNNOTED.sub("", MEASURED.sub("", text)).strip()
 
 
 def note(rows: Path) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.pages import MEASURED, ROOT, block, figures
+from benchmarks.pages import MEASURED, ROOT, UNNOTED, block, figures
 
 ROWS, PAGE = "ROWS", "PAGE"
 """In a command: the file of rows, and the page."""
@@ -146,6 +146,8 @@ def age(table: Table) -> str:
     text = (ROOT / table.page).read_text("utf-8")
     mark = f": {table.name} -->"
     own = text if table.name == "calibration" else text.partition(mark)[2].partition(mark)[0]
+    if unnoted := UNNOTED.search(own):
+        return f"measured on or before {unnoted['date']}; the commit was not noted"
     found = MEASURED.search(own)
     if found is None:
         return ""
