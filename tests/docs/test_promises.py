@@ -29,7 +29,7 @@ def sentences():
 
 
 @cache
-def tests_of(file):
+def names_in(file):
     """Return the names of the tests of a file."""
     tree = ast.parse((ROOT / "tests" / file).read_text("utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
@@ -48,4 +48,4 @@ def test_each_test_that_holds_a_promise_is_there(subtests):
             for one in held:
                 file, _, name = one.partition("::")
                 assert name.startswith("test_")
-                assert name in tests_of(file)
+                assert name in names_in(file)
