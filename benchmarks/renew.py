@@ -3,7 +3,7 @@ All pages of measured figures: renew them, or see which of them are out of date.
 
     python -m benchmarks.renew --list                    # the pages, what writes each, and how long it takes
     python -m benchmarks.renew --minutes 30              # renew all that take at most half an hour each
-    python -m benchmarks.renew --only hunts --rows kept  # some alone; rows in `kept`, from which a later run goes on
+    python -m benchmarks.renew --only hunts --rows kept  # one alone; rows in `kept`, from which a later run goes on
     python -m benchmarks.renew --check --minutes 30      # measure anew, and compare; write nothing
 
 With one seed, the figures are the same everywhere and at all times, but for times and memory. So `--check` measures
@@ -117,6 +117,11 @@ TABLES: Final = (
 """All tables that a command writes, but for the row of each landing."""
 
 
+def asked(table: Table, text: str) -> bool:
+    """Return whether a table is so named, or, if none is, whether its page has the text in its path."""
+    return text == table.name or (text not in {one.name for one in TABLES} and text in table.page)
+
+
 def text_of(table: Table, page: Path) -> str:
     """Return the figures of a table in a page."""
     return figures(page.read_text("utf-8")) if table.name == "calibration" else block(page, table.name)
@@ -178,15 +183,21 @@ def check(tables: Sequence[Table], minutes: float, rows: Path) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """List, renew or check."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.renew", description="All pages of measured figures.")
-    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="tables so named, or of such pages")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="the table so named, or the pages whose path holds it",
+    )
     parser.add_argument("--minutes", type=float, default=float("inf"), metavar="N", help="tables that take no longer")
     parser.add_argument("--rows", type=Path, metavar="FOLDER", help="keep rows there, and go on from those it has")
     parser.add_argument("--list", action="store_true", help="say what there is, and measure nothing")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     options = parser.parse_args(arguments)
-    tables = [one for one in TABLES if not options.only or any(t in f"{one.page} {one.name}" for t in options.only)]
-    if not tables:
-        parser.error(f"--only {' '.join(options.only)}: no table has that in its page or name; see --list")
+    tables = [one for one in TABLES if not options.only or any(asked(one, text) for text in options.only)]
+    if unknown := [text for text in options.only if not any(asked(one, text) for one in TABLES)]:
+        parser.error(f"--only {unknown[0]}: no table has that name, and no page has it in its path; see --list")
     if options.list:
         for one in tables:
             needs = f"; needs {one.needs}" if one.needs else ""
