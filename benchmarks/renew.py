@@ -3,7 +3,7 @@ All pages of measured figures: renew them, or see which of them are out of date.
 
     python -m benchmarks.renew --list                    # the pages, what writes each, and how long it takes
     python -m benchmarks.renew --minutes 30              # renew all that take at most half an hour each
-    python -m benchmarks.renew --only hunts --rows kept  # one alone; rows in `kept`, from which a later run goes on
+    python -m benchmarks.renew --only hunts --rows kept  # one table; rows in `kept`, from which a later run goes on
     python -m benchmarks.renew --check --minutes 30      # measure anew, and compare; write nothing
 
 With one seed, the figures are the same everywhere and at all times, but for times and memory. So `--check` measures
