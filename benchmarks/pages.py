@@ -67,6 +67,14 @@ def note(rows: Path) -> None:
             file.write(f"{line}\n")
 
 
+def carry(page: Path, rows: Path) -> None:
+    """Note beside a file of rows what a page says of those that are taken from it."""
+    lines = [found[0] for form in (UNNOTED, MEASURED) for found in form.finditer(page.read_text("utf-8"))]
+    new = [line for line in dict.fromkeys(lines) if line not in noted(rows)]
+    with _beside(rows).open("a", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in new)
+
+
 def noted(rows: Path) -> str:
     """Return what the processes noted that measured the rows of a file: a paragraph each."""
     return "\n\n".join(_beside(rows).read_text("utf-8").splitlines()) if _beside(rows).exists() else ""

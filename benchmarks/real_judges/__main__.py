@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.pages import note, noted, put
+from benchmarks.pages import carry, note, noted, put
 from benchmarks.real_judges import comparing, page
 from benchmarks.real_judges.resampling import Tally, resample, ruled
 from benchmarks.real_judges.tables import AGREED, CLAIMS, Table, agreeing, specs, tables
@@ -175,10 +175,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             put(options.write, name, table, noted(options.rows))
         options.write.with_suffix(".csv").write_text(page.as_csv(rows, options.samples), "utf-8")
         return 0
-    note(options.rows)
     if options.keep:
+        carry(options.keep.with_suffix(".md"), options.rows)
         kept = page.from_csv(options.keep.read_text("utf-8"))
         rows += _added(options.rows, [row for row in kept if not row["judge"].startswith(options.only)], rows)
+    note(options.rows)
     known = frozenset(key_of(row) for row in rows)
     judges = [judge for judge in specs() if options.keep or judge.startswith(options.only)]
     left = [row for row in wanted(judges, options.samples) if key_of(row) not in known]

@@ -75,6 +75,21 @@ def test_what_is_put_into_a_page_is_what_stands_in_it(tmp_path):
         pages.put(page, "two", "", "")
 
 
+def test_rows_that_are_kept_say_where_each_run_added_to_them(tmp_path):
+    """A run that goes on adds no second line; rows that come from a page bring that page's lines, before its own."""
+    rows, page = tmp_path / "rows.jsonl", tmp_path / "page.md"
+    old = "Measured on or before 2026-11-01, at a commit that was not noted."
+    page.write_text(f"text\n\n{old}\n", "utf-8")
+
+    assert pages.noted(rows) == ""
+    pages.carry(page, rows)
+    pages.note(rows)
+    pages.note(rows)
+
+    assert pages.noted(rows).split("\n\n") == [old, pages.measured()]
+    assert pages.figures(pages.noted(rows)) == ""
+
+
 @pytest.mark.slow
 def test_a_page_that_says_something_else_is_out_of_date(tmp_path, capsys):
     """A table is changed by one digit; the check measures it anew, names it, and returns 1; of the page itself, 0."""
