@@ -138,6 +138,14 @@ class World:
         ]
         return fmean(found)
 
+    def counted(self, own: int, judged: int) -> int:
+        """Return in how many pairs people and the judge prefer its own answer (1), or the other (-1)."""
+        return sum(
+            self.truth("", place, SELF, other) == own and self.said["pairwise"](SELF, place, SELF, other) == judged
+            for place in range(len(self.cases))
+            for other in OTHERS
+        )
+
     # ----------------------------------------------------------------------------------------- criteria and comparisons
 
     def mra(self) -> float:
@@ -179,7 +187,21 @@ class World:
         """Return which share of an author's lost comparisons the judge does not call lost."""
         return fmean(sign > -1 for sign in self.lost(kind, author))
 
+    def kind_by(self, author: str) -> float:
+        """Return by how much the judge is kind to an author: the mean share of criteria it calls met, less the true one."""
+        return fmean(
+            self.marks(SELF, place, author)[name] - self.met(place, author)[name]
+            for place in range(len(self.cases))
+            for name in NAMES
+        )
+
     # ----------------------------------------------------------------------------------------------------- strengths
+
+    def won(self) -> float:
+        """Return the share of its own pairs that the judge gives to itself."""
+        return fmean(
+            self.said["pairwise"](SELF, place, SELF, other) > 0 for place in range(len(self.cases)) for other in OTHERS
+        )
 
     def strength(self) -> float:
         """Return the Bradley-Terry strength by the judges that wrote neither answer, by Zermelo's iteration."""
@@ -238,6 +260,11 @@ def _part(part: str, name: str) -> Callable[[Mapping[str, Any]], float]:
     return found
 
 
+def _cell(unit: str) -> Callable[[Mapping[str, Any]], float]:
+    """Return what reads the own cell of the first judge from a matrix whose unit has these words."""
+    return lambda record: float(next(m for m in record["matrices"] if unit in m["unit"])["values"][0][0])
+
+
 def _figures() -> Iterator[Own]:
     spread = "S, R, G: N, mean, SD, t, p and intervals"
     for name, column in (("S", "own"), ("R", "received"), ("G", "given")):
@@ -255,6 +282,9 @@ def _figures() -> Iterator[Own]:
     for name, column, own in (("its own", "self", 1), ("the others", "other", -1)):
         told = _part("opportunity", f"recall_{column}")
         yield Own(f"recall of {name}", recalls, "pairwise", told, lambda w, o=own: w.recall(o))
+    for name, column, own in (("its own", "self_as_self", 1), ("the other", "other_as_other", -1)):
+        number = _part("opportunity_counts", column)
+        yield Own(f"both prefer {name}", "confusion counts", "pairwise", number, lambda w, o=own: w.counted(o, o))
     yield Own("gap", recalls, "pairwise", _published("gap"), lambda w: w.recall(1) - w.recall(-1))
     by_criterion = "MRA, HSPP by criterion (SR)"
     ratio = _part("hspp", "hspp_rubric_self")
@@ -270,6 +300,23 @@ def _figures() -> Iterator[Own]:
     yield Own(
         "loss to win, own", "loss to win, loss to tie", "rubric", _part("loss_shares", "l2w_self"),
         lambda w: w.lost("rubric", SELF).count(1) / sum(sign > -1 for sign in w.lost("rubric", SELF)),
+    )  # fmt: skip
+    yield Own(
+        "loss to tie, own", "loss to win, loss to tie", "rubric", _part("loss_shares", "l2t_self"),
+        lambda w: w.lost("rubric", SELF).count(0) / sum(sign > -1 for sign in w.lost("rubric", SELF)),
+    )  # fmt: skip
+    yield Own(
+        "own minus outsiders", "self minus outsiders (MSD-SP)", "rubric", _part("hspp", "self_minus_outsiders"),
+        lambda w: w.kind_by(SELF) - fmean(map(w.kind_by, OTHERS)),
+    )  # fmt: skip
+    yield Own(
+        "own, centred", "centred differences of scores", "rubric", _cell("centred"),
+        lambda w: w.kind_by(SELF) - fmean(map(w.kind_by, AUTHORS)),
+    )  # fmt: skip
+    yield Own("share of its own pairs won", "score of a system from pairs", "pairwise", _cell("won"), World.won)
+    yield Own(
+        "mean of its own answers", "score of a direct assessment", "points", _cell("mean score"),
+        lambda w: fmean(w.worth(SELF, place, SELF) for place in range(len(w.cases))),
     )  # fmt: skip
     strength, rate = _part("ranking", "strength"), _part("ranking", "peer_rate")
     yield Own("strength", "Bradley-Terry strengths", "pairwise", strength, World.strength)
