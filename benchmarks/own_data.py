@@ -188,7 +188,7 @@ class World:
         return fmean(sign > -1 for sign in self.lost(kind, author))
 
     def kind_by(self, author: str) -> float:
-        """Return by how much the judge is kind to an author: the share of criteria that it calls met, less the true one."""
+        """Return by how much more of an author's criteria the judge calls met than are met."""
         return fmean(
             self.marks(SELF, place, author)[name] - self.met(place, author)[name]
             for place in range(len(self.cases))
