@@ -46,12 +46,17 @@ def put(page: Path, name: str, text: str, measured: str) -> None:
     page.write_text(new, "utf-8")
 
 
-def block(page: Path, name: str) -> str:
-    """Return what stands between the marks of that name in a page, but for how it was measured."""
+def between(page: Path, name: str) -> str:
+    """Return what stands between the marks of that name in a page."""
     found = _marks(name).search(page.read_text("utf-8"))
     if found is None:
         raise SystemExit(f"{page.name}: expected the marks of the block {name}, found none")
-    return figures(found[2])
+    return found[2]
+
+
+def block(page: Path, name: str) -> str:
+    """Return what stands between the marks of that name in a page, but for how it was measured."""
+    return figures(between(page, name))
 
 
 def figures(text: str) -> str:

@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.pages import MEASURED, ROOT, UNNOTED, block, figures
+from benchmarks.pages import MEASURED, ROOT, UNNOTED, between, figures
 
 ROWS, PAGE = "ROWS", "PAGE"
 """In a command: the file of rows, and the page."""
@@ -123,8 +123,8 @@ def asked(table: Table, text: str) -> bool:
 
 
 def text_of(table: Table, page: Path) -> str:
-    """Return the figures of a table in a page."""
-    return figures(page.read_text("utf-8")) if table.name == "calibration" else block(page, table.name)
+    """Return a table as a page has it, with what it says of how that was measured."""
+    return page.read_text("utf-8") if table.name == "calibration" else between(page, table.name)
 
 
 def write(tables: Sequence[Table], page: Path, rows: Path) -> None:
@@ -143,17 +143,15 @@ def differs(tables: Sequence[Table], rows: Path) -> dict[str, bool]:
         copy = Path(folder) / page.name
         shutil.copy(page, copy)
         write(tables, copy, rows)
-        return {one.name: text_of(one, copy) != text_of(one, page) for one in tables}
+        return {one.name: figures(text_of(one, copy)) != figures(text_of(one, page)) for one in tables}
 
 
 def age(table: Table) -> str:
     """Return how a table was measured, and what has changed since; empty where nothing says how."""
-    text = (ROOT / table.page).read_text("utf-8")
-    mark = f": {table.name} -->"
-    own = text if table.name == "calibration" else text.partition(mark)[2].partition(mark)[0]
-    if unnoted := UNNOTED.search(own):
+    text = text_of(table, ROOT / table.page)
+    if unnoted := UNNOTED.search(text):
         return f"measured on or before {unnoted['date']}; the commit was not noted"
-    found = MEASURED.search(own)
+    found = MEASURED.search(text)
     if found is None:
         return ""
     since = subprocess.run(
@@ -198,6 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tables = [one for one in TABLES if not options.only or any(asked(one, text) for text in options.only)]
     if unknown := [text for text in options.only if not any(asked(one, text) for one in TABLES)]:
         parser.error(f"--only {unknown[0]}: no table has that name, and no page has it in its path; see --list")
+    if options.rows is not None and options.rows.exists() and not options.rows.is_dir():
+        parser.error(f"--rows {options.rows}: expected a folder, got a file")
     if options.list:
         for one in tables:
             needs = f"; needs {one.needs}" if one.needs else ""
