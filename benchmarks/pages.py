@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -103,9 +104,12 @@ def _command() -> str:
             next(given, None)
         else:
             words.append(Path(word).name if Path(word).is_absolute() else word)
-    return " ".join(["python -m", module, *words])
+    return shlex.join(["python", "-m", module, *words])
 
 
 def _git(*arguments: str) -> str | None:
-    found = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    try:
+        found = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # no git: a page may still be made
+        return None
     return found.stdout.strip() if found.returncode == 0 else None
