@@ -25,6 +25,8 @@ class Table:
 
 
 CALLS: Final = "calls"
+FEWEST: Final = 10
+"""The page shows no row of fewer seeds."""
 TABLES: Final[Mapping[str, Table]] = {
     "sound": Table(
         "Sound judges",
@@ -126,8 +128,8 @@ pytest tests/power -k calibration  # hold the gate to what this page promises
 
 Every number is shown with its Monte-Carlo error (one standard deviation; of a share that is 0 or 1, that of one seed in
 all), then with what must hold, then with the same figure of the first design, where one was measured before that design
-was replaced. In **bold**: the number misses what must hold by more than two errors. The judges were not tuned to the
-edits: no law knows an edit but by the name of its probe.
+was replaced. In **bold**: the number misses what must hold by more than two errors. No row of fewer than ten seeds is
+shown. The judges were not tuned to the edits: no law knows an edit but by the name of its probe.
 
 - A judge of pairs has a probability of error for each case: 0, .05 or .10 everywhere; "30 % close calls" U(.2, .8) and
   else .03; "5 % coins" .5 and else .04; on an honestly tied case it says tie with .9. A close call is one between two
@@ -147,9 +149,12 @@ edits: no law knows an edit but by the name of its probe.
 def page(kept: Kept, measured: str) -> str:
     """Return the page from what is kept; `measured` says where and when that was."""
     parts = [HEAD, f"{measured}\n"]
+    told = [row for row in rows() if kept.seeds(row.key) >= FEWEST]
     for name, table in TABLES.items():
-        parts.append("\n".join(_table(table, [row for row in rows() if row.table == name], kept)))
-    parts.append("\n".join(_claims([row for row in rows() if row.table == "one claim"], kept)))
+        if found := [row for row in told if row.table == name]:
+            parts.append("\n".join(_table(table, found, kept)))
+    if found := [row for row in told if row.table == "one claim"]:
+        parts.append("\n".join(_claims(found, kept)))
     return "\n".join(parts) + "\n"
 
 
@@ -160,9 +165,7 @@ def _table(table: Table, wanted: list[Row], kept: Kept) -> Iterator[str]:
     yield "|---" * len(heads) + "|"
     for row in wanted:
         figures = kept.figures(row.key)
-        runs = max((one.runs for one in figures.values()), default=0)
-        if not runs:
-            continue
+        runs = kept.seeds(row.key)
         cells = [_cell(row, name, figures, runs) for name in table.columns]
         yield f"| {row.label} | {runs} | {' | '.join([*cells, *([_red(figures)] if table.red else [])])} |"
     yield ""
@@ -227,7 +230,7 @@ def _claims(wanted: list[Row], kept: Kept) -> Iterator[str]:
     yield "|---" * len(heads) + "|"
     for row in wanted:
         figures = kept.figures(row.key)
-        if not figures or not isinstance(row.condition, AtLimit):
+        if not isinstance(row.condition, AtLimit):
             continue
         claim, judge, true = row.label.split(", ")
         limit, truth = row.condition.room, float(true.removeprefix("true "))
