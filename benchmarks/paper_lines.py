@@ -346,15 +346,38 @@ def uda() -> Iterator[Line]:
         "-63.4 %",
         f"{100 * fall:.1f} %",
         "plugins.uda.ratings:inter_judge_std",
+        cells=(1, int(f"{100 * fall:.1f}" == "-63.4")),
         raw=False,
+        method="deviation between judges",
     )
     own = [consensus.self_deviation(m, judges, models).values() for m in (before, after)]
+    ends = [f"{100 * end(each):+.1f}" for each in own for end in (min, max)]
+    told = ["-21.0", "+56.4", "-15.4", "+3.9"]
     yield Line(
         "deviations of own ratings, in percent",
-        "-21.0 to +56.4, -15.4 to +3.9",
-        ", ".join(f"{100 * min(each):+.1f} to {100 * max(each):+.1f}" for each in own),
+        "{} to {}, {} to {}".format(*told),
+        "{} to {}, {} to {}".format(*ends),
         "plugins.uda.ratings:self_deviation",
+        cells=(len(told), sum(one == other for one, other in zip(told, ends, strict=True))),
         raw=False,
+        method="deviation of a judge's own rating",
+    )
+    file, anchor = published.by("uda_published_table4.csv", "judge"), before.mean(axis=0)
+    pairs = [
+        (file[judge][f"pearson_{name}"], f"{consensus.correlation(matrix[place], anchor):.4f}")
+        for place, judge in enumerate(judges)
+        for name, matrix in (("baseline", before), ("uda", after))
+    ]
+    equal = sum(one == other for one, other in pairs)
+    yield Line(
+        "Table 4: correlation with the consensus",
+        str(len(pairs)),
+        f"{equal} equal",
+        "plugins.uda.ratings:correlation",
+        "one is printed without its sign, and one follows from a printed cell that its row contradicts",
+        (len(pairs), equal),
+        raw=False,
+        method="correlation with the consensus",
     )
     near = [float(np.mean([consensus.correlation(row, people) for row in m])) for m in (before, after)]
     yield Line(
