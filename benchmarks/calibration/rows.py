@@ -65,7 +65,6 @@ def rows() -> tuple[Row, ...]:
         *_few(),
         *_others(),
         *_covered(),
-        *_claims(),
     )
     assert len({row.key for row in made}) == len(made), "each row has a name of its own"
     return made
@@ -429,12 +428,3 @@ def _covered() -> Iterator[Row]:
         condition = Covered("pairs, beta", 200, cluster)
         label = f"pairs, beta, 200 cases, {cluster} a question"
         yield Row("coverage", label, condition, dict.fromkeys(names, 0.945), first=2)
-
-
-def _claims() -> Iterator[Row]:
-    for claim in (PULL, NET, GAIN):
-        limit = AtLimit(claim).room
-        for name in ("noise 0", "noise .05"):
-            for truth in (0.0, 0.02, 0.05, limit, limit + 0.10, limit + 0.20):
-                condition = AtLimit(claim, PROBE, name, beyond=truth - limit, runs=300)
-                yield Row("one claim", f"{claim}, {name}, true {truth:.2f}", condition, first=3)
