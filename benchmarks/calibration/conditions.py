@@ -194,11 +194,6 @@ class AtLimit:
     unread: float = 0.0
     runs: int = PROBES
 
-    @property
-    def room(self) -> float:
-        """How far the claim lets its measure be off the best value."""
-        return round(1 - self.claim.limit, 6) if self.claim.op == ">=" else self.claim.limit
-
     def measure(self, seed: int) -> Numbers:
         """Run the probe once."""
         gate = gate_of("pairwise", cluster=self.cluster, n=self.cases)
