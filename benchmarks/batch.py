@@ -18,10 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time
 
+from benchmarks.pages import measured, put
 from benchmarks.throughput import ASKS_A_CASE, JUDGE, Load, environment, gate, memory_mb, pinned, write_cases
 from tests.servers.batching.apart import Apart, apart
 
-OPEN, CLOSE = "<!-- measured: batch -->", "<!-- end: batch -->"
 HEAD = """\
 | provider | judgments | batches | until sent, s | server, s | until reported, s | CPU ms each | memory MB |
 |---|---|---|---|---|---|---|---|"""
@@ -73,10 +73,7 @@ def main() -> None:
     text = "\n".join(lines)
     print(text)
     if options.write is not None:
-        page = options.write.read_text("utf-8")
-        before, _, rest = page.partition(OPEN)
-        _, _, after = rest.partition(CLOSE)
-        options.write.write_text(f"{before}{OPEN}\n{text}\n{CLOSE}{after}", "utf-8")
+        put(options.write, "batch", text, measured())
 
 
 if __name__ == "__main__":

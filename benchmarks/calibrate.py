@@ -26,7 +26,7 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from calm.core.measures import readable_rate
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
@@ -73,7 +73,6 @@ SHAPES = {
     "is worst in the middle": lambda place: 0.12 if 0.3 < place < 0.5 else 0.02,
 }
 """How often a planted judge errs, by its place in the order of its confidence, 0 the surest."""
-OPEN, CLOSE = "<!-- generated: calibrate -->\n", "<!-- end: calibrate -->"
 
 
 def items_by(spec: str) -> list[Item]:
@@ -220,7 +219,7 @@ def main() -> None:
         print(line, flush=True)
         lines.append(line)
     if options.write:
-        put(options.write, OPEN, "\n".join(lines[1:]), CLOSE)
+        put(options.write, "calibrate", "\n".join(lines), measured())
 
 
 if __name__ == "__main__":

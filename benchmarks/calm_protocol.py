@@ -24,8 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import calm
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from calm import suites
 from calm.plugins.papers.protocol import KEY
 
@@ -37,7 +36,6 @@ JUDGES = (
     "planted:authority=0.4,noise=0.02",
     "planted:position=0.2,verbosity=0.3,bandwagon=0.2,sentiment=0.2,noise=0.05",
 )
-OPEN, CLOSE = "<!-- generated: calm-protocol -->", "<!-- end: calm-protocol -->"
 ROWS = {
     "position": "Pos",
     "verbosity": "Ver",
@@ -112,7 +110,7 @@ def tables(runs: Sequence[Run], sample: int) -> str:
         printed = list(csv.DictReader(file))
     names = [f"{row['judge']} (printed)" for row in printed]
     lines = [
-        f"Made by `python -m benchmarks.calm_protocol`: calm {calm.__version__}, {sample} bundled pairs, 2+1 asks.",
+        f"{sample} bundled pairs, 2+1 asks.",
         "Ours are RR / CR of the same cases. The printed columns are RR of the paper's Table 4: models of 2024, the",
         "authors' data, perturbations written by a model. **They are not claimed**: nothing here runs those models.",
         "",
@@ -150,7 +148,7 @@ def main() -> None:
     if options.write is None:
         print(text)
     else:
-        put(options.write, OPEN, f"\n{text}\n", CLOSE)
+        put(options.write, "calm-protocol", text, measured())
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ gold labels are set.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from benchmarks.pages import measured, put
 from calm.core.claims import Claim, Decision, Outcome, decide
 from calm.plugins.self_preference import pairs
 from calm.plugins.self_preference.contrasts import Floats, Grid
@@ -39,9 +39,6 @@ from calm.statistics.power import uniforms
 SEED = 20_261_122
 LIMITS = {"pairwise": 0.15, "twins": 0.15, "score": 0.15, "rubric": 0.08}
 """What the suite claims of `own_pull`."""
-BLOCK = re.compile(
-    r"(<!-- generated: self-preference-limits -->\n)(.*?)(<!-- end: self-preference-limits -->)", re.DOTALL
-)
 ITEMS = 200
 BAND = 0.3
 """Two answers whose worth differs by less than this are equal; a standard deviation of the difference is 1."""
@@ -345,10 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.write is None:
         print(text, end="")
         return
-    page, found = BLOCK.subn(lambda marks: marks[1] + text + marks[3], options.write.read_text("utf-8"))
-    if not found:
-        raise SystemExit(f"{options.write}: expected the marks of the table, found none")
-    options.write.write_text(page, "utf-8")
+    put(options.write, "self-preference-limits", text, measured())
 
 
 if __name__ == "__main__":

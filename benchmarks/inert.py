@@ -24,8 +24,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from statistics import mean, median, stdev
 
-import calm
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from calm import suites
 from calm.cases import bundled
 from calm.core.case import Case
@@ -35,7 +34,7 @@ from calm.core.trials import Trial, favour
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment.edited import Pair
-from calm.experiment.inert import floor_of
+from calm.experiment.inert import CLASSES, floor_of
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import pair_up
 from calm.experiment.setup import Setup
@@ -61,7 +60,6 @@ GOAL = 0.05
 ABOUT_LENGTH = frozenset({"verbosity"})
 """Suites that are to measure it."""
 EXTRA = "calm_every_variant"
-OPEN, CLOSE = "<!-- generated: inert -->", "<!-- end: inert -->"
 
 
 @dataclass(slots=True)
@@ -114,7 +112,7 @@ def _marks(marked: object) -> list[str]:
     return [mark.name for mark in (marks if isinstance(marks, list | tuple) else [marks])]
 
 
-def measured(setup: Setup, order: Order, found: Found) -> None:
+def asked_about(setup: Setup, order: Order, found: Found) -> None:
     """Add what one question of a suite measures."""
     pairing = pair_up(setup, order.edit, order.against)
     pairing.pilot(len(pairing.pairs))
@@ -172,7 +170,7 @@ def measure(task: str) -> dict[str, Found]:
         for suite, order in orders(setup):
             served = isinstance(order.edit, Edit) and setup.family in order.edit.tasks
             if served and order.edit and order.edit.expects in (Expects.SAME, Expects.NOT_BETTER):
-                measured(setup, order, found[suite])
+                asked_about(setup, order, found[suite])
     return {suite: one for suite, one in found.items() if one.clean}
 
 
@@ -199,42 +197,36 @@ def _shown(gains: Sequence[float], *, bold: bool = False) -> str:
     return f"**{value}**" if bold and abs(mean(gains)) > GOAL else value
 
 
-def fewest(by_task: Mapping[str, Mapping[str, Found]]) -> int | None:
-    """Return the fewest lengths with which no suite but that of length measures a gain; None if none of them does."""
-    fine = (
-        count
-        for count in LENGTHS
-        if all(
-            abs(mean(one.gains[count])) <= GOAL
-            for found in by_task.values()
-            for suite, one in found.items()
-            if suite not in ABOUT_LENGTH
-        )
-    )
-    return next(fine, None)
+def beyond(by_task: Mapping[str, Mapping[str, Found]], count: int) -> str:
+    """Return which suites measure more than the goal against so many lengths, but for those about length."""
+    found = [
+        f"{suite} ({task})"
+        for task, suites_of in by_task.items()
+        for suite, one in suites_of.items()
+        if abs(mean(one.gains[count])) > GOAL and suite not in ABOUT_LENGTH
+    ]
+    return ", ".join(found) or "no other suite"
 
 
-def main() -> int:
-    """Measure, print or write, and return 0 if the goal is met with some number of lengths."""
+def main() -> None:
+    """Measure, print or write."""
     parser = argparse.ArgumentParser(description="What a judge by length gains against inert words.")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="a page with the markers of this table")
     options = parser.parse_args()
     by_task = {task: measure(task) for task in TASKS}
-    count = fewest(by_task)
     lengths = "; ".join(f"{number}: {', '.join(map(str, of))}" for number, of in LENGTHS.items())
-    text = "\n\n".join(
-        [
-            f"Made by `python -m benchmarks.inert`: calm {calm.__version__}. Lengths in words, by how many there are:\n"
-            f"{lengths}.\nThe fewest with which no suite but verbosity measures more than {GOAL:.2f}: {count}.",
-            *(table(task, found, count or max(LENGTHS)) for task, found in by_task.items()),
-        ]
-    )
+    count = len(CLASSES)
+    parts = [
+        f"Lengths in words, by how many there are:\n{lengths}.\n"
+        f"calm takes {count}. With these, verbosity measures more than {GOAL:.2f}, and {beyond(by_task, count)}.",
+        *(table(task, found, count) for task, found in by_task.items()),
+    ]
+    text = "\n\n".join(parts)
     if options.write is None:
         print(text)
     else:
-        put(options.write, OPEN, f"\n{text}\n", CLOSE)
-    return 0 if count is not None else 1
+        put(options.write, "inert", text, measured())
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

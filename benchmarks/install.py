@@ -1,8 +1,8 @@
 """
 What an installed calm weighs, and how long it takes to start.
 
-    python benchmarks/install.py                    # print it
-    python benchmarks/install.py --write            # write it into docs/measured/performance.md
+    python -m benchmarks.install                    # print it
+    python -m benchmarks.install --write docs/measured/performance.md
 
 Builds the wheel, installs it with what it needs into an empty environment without a cache of packages, also with uv if
 there is one, which writes no bytecode, and adds up the files of each package there. Then it starts Python in that
@@ -23,9 +23,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from benchmarks.pages import measured, put
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "measured" / "performance.md"
-OPEN, CLOSE = "<!-- measured: install -->\n", "<!-- end: install -->"
 LARGEST = 8
 STARTS = {
     "Python that does nothing": ("-c", "pass"),
@@ -137,7 +137,7 @@ def main() -> None:
     """Measure and print or write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--write", action="store_true", help=f"write it into {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page, too")
     given = parser.parse_args()
     with TemporaryDirectory() as temporary:
         wheel, made = environments(Path(temporary))
@@ -150,13 +150,9 @@ def main() -> None:
                     times[name].append(one)
         middle = {name: statistics.median(each) for name, each in times.items()}
         found = tables(wheel.stat().st_size, made, middle)
-    if not given.write:
-        print(found)
-        return
-    before, _, after = PAGE.read_text("utf-8").partition(OPEN)
-    if not after:
-        raise SystemExit(f"{PAGE}: expected {OPEN!r}")
-    PAGE.write_text(f"{before}{OPEN}{found}{CLOSE}{after.partition(CLOSE)[2]}", "utf-8")
+    print(found)
+    if given.write is not None:
+        put(given.write, "install", found, measured())
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 
 from benchmarks import plugin_overhead, throughput
+from benchmarks.pages import block, measured, put
 
-OPEN, CLOSE = "<!-- measured: landings -->\n", "<!-- end: landings -->"
 PAIRS = 5
 CASES = 60
 COLUMNS = (
@@ -104,9 +104,7 @@ def main() -> None:
     row = f"| {datetime.now(UTC):%Y-%m-%d}, {given.landing} | {' | '.join(cells)} |\n"
     print(HEAD + row, end="")
     if given.write is not None:
-        page = given.write.read_text("utf-8")
-        before, _, rest = page.partition(CLOSE)
-        given.write.write_text(f"{before}{row}{CLOSE}{rest}", "utf-8")
+        put(given.write, "landings", f"{block(given.write, 'landings')}\n{row}", measured("the last row"))
 
 
 if __name__ == "__main__":

@@ -21,10 +21,9 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from benchmarks.throughput import JUDGE, OTHERS, ROOT, Run, stub, timed, write_cases
 
-OPEN, CLOSE = "<!-- measured: long answers -->\n", "\n<!-- end: long answers -->"
 SUITES = ("authority", "verbosity")
 SIMULATED = "planted:noise=0.05"
 CASES, SIZES = 200, (20, 100)
@@ -125,7 +124,7 @@ def main() -> None:
             text = f"{long_table(home, url)}\n\n{count_table(home, url)}"
     print(text)
     if given.write is not None:
-        put(given.write, OPEN, text, CLOSE)
+        put(given.write, "long answers", text, measured())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """
 How near a suite of many probes comes to the time that its slowest answers take.
 
-    python benchmarks/lookahead.py [--probes N] [--cases N] [--rounds N] [--median-ms X]
+    python -m benchmarks.lookahead [--write PAGE] [--probes N] [--cases N] [--rounds N] [--median-ms X]
 
 A judge in Python answers after a time that is drawn, for each question by itself, from a lognormal distribution with a
 heavy tail (sigma 1.2), and writes a line for each question it is asked. Whole runs of pytest are timed: test by test,
@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
+
+from benchmarks.pages import measured, put
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOW = '''"""A judge whose answers take their time, written down question by question."""
@@ -204,6 +206,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--median-ms", type=float, default=200.0)
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into a page, too")
     given = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -224,8 +227,8 @@ def main() -> None:
                 print(f"{way.name}: {found[way.name][-1][0]:.1f} s", file=sys.stderr)
         start = statistics.median(starts)
     print(f"{given.probes} probes, {given.cases} cases, 4+2 asks; pytest itself: {start:.1f} s, in every wall time\n")
-    print("| way | wall s | floor s | wall / floor | without pytest's start | calls | asked twice | findings |")
-    print("|---|---|---|---|---|---|---|---|")
+    lines = ["| way | wall s | floor s | wall / floor | without pytest's start | calls | asked twice | findings |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
     for way in WAYS:
         runs = found[way.name]
         wall = statistics.median(seconds for seconds, *_ in runs)
@@ -237,10 +240,13 @@ def main() -> None:
         like = found["sequential, test by test" if way.by_looks else "test by test"][0][2]
         equal = "equal" if all(findings == like for *_, findings in runs) else "DIFFER"
         calls = statistics.median(len(asked) for asked in keys)
-        print(
+        lines.append(
             f"| {way.name} | {wall:.2f} | {floor:.2f} | {wall / floor:.2f} | {(wall - start) / floor:.2f} "
             f"| {calls:.0f} | {twice} | {equal} |"
         )
+    print("\n".join(lines))
+    if given.write is not None:
+        put(given.write, "look-ahead", "\n".join(lines), measured())
 
 
 if __name__ == "__main__":

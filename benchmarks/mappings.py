@@ -19,7 +19,7 @@ from math import fsum
 from pathlib import Path
 from random import Random
 
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from calm.core.verdict import Scale
 from calm.models.wire import Json
 from calm.plugins.calibrate.figures import RAW, Candidate, fit
@@ -31,7 +31,6 @@ GOLD = (2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9)
 SIZES = (30, 60, 100)
 MAPPINGS = "shift", "linear", "isotonic"
 CASES = 40_000
-OPEN, CLOSE = "<!-- generated: mappings -->\n", "<!-- end: mappings -->"
 
 
 def _near(gold: float, off: float, noise: float, rng: Random) -> float:
@@ -143,7 +142,7 @@ def main() -> None:
         print(line, flush=True)
         lines.append(line)
     if options.write:
-        put(options.write, OPEN, "\n".join(lines), CLOSE)
+        put(options.write, "mappings", "\n".join(lines), measured())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ a user's own judges, and `tests/papers/test_methods.py` holds both to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +26,9 @@ class Line:
     A figure of a paper: what it prints, what we compute and where the two differ why.
 
     `by` is the function that computes ours, "module:name" below `calm.`; empty where nothing can be computed. `cells`
-    are how many printed figures the line stands for, and how many of them ours equal as printed; none where it repeats
-    cells of another line, or nothing is printed. `raw`: ours come from raw verdicts; else from other printed numbers.
+    are how many figures of the source the line stands for, and how many of them ours equal as it gives them; none where
+    it repeats cells of another line, or the source gives no figure. `raw`: ours come from raw verdicts; else from other
+    printed numbers. `method` is the name in `benchmarks.methods`.
     """
 
     what: str
@@ -37,8 +38,35 @@ class Line:
     remark: str = ""
     cells: tuple[int, int] = (0, 0)
     raw: bool = True
+    method: str = ""
 
 
+S_R_G = "S, R, G: N, mean, SD, t, p and intervals"
+RECALLS = "both recalls and the gap"
+BY_CRITERION = "MRA, HSPP by criterion (SR)"
+SHAPED = "MIPA, HSPP by comparison ({})"
+COMMITTEES = "committees, leave-one-out and by size"
+OWN_TABLES = "in the authors' own tables"
+EXACT = 1e-9
+OWN_COLUMNS = {
+    "mra": "mra",
+    "hspp_rub_self": "hspp_rubric_self",
+    "mipa": "mipa",
+    "hspp_inst_self": "hspp_instance_self",
+    "hspp_inst_fam_incl_self": "hspp_instance_family_with_self",
+    "hspp_inst_fam_excl_self": "hspp_instance_family_without_self",
+}
+COMMITTEE_COLUMNS = {"mra": "mra", "mipa": "mipa", "hspp_rub": "hspp_rubric_self", "hspp_inst": "hspp_instance_self"}
+FILTER_COLUMNS = {
+    "n_rubrics": "criteria",
+    "n_instances": "questions",
+    "hspp_inst_self": "hspp_instance_self",
+    "hspp_rub_self": "hspp_rubric_self",
+    "hspp_inst_famonly": "hspp_instance_family_without_self",
+    "hspp_rub_famonly": "hspp_rubric_family_without_self",
+    "hspp_rub_self_per_generator_filter": "hspp_by_cell",
+}
+"""The columns of the authors' own tables and ours."""
 SELF = "plugins.self_preference."
 TABLE_1 = {
     "ifeval_mra": "mra",
@@ -56,7 +84,14 @@ def same(printed: str, value: float | None, form: str = ".2f") -> bool:
 def calm() -> Iterator[Line]:
     """Return the lines of CALM's tables: its verdicts are not public, so only printed numbers can be compared."""
     rates, errors = published.by("calm_table4.csv", "judge"), published.rows("calm_table5_errors.csv")
-    yield Line("Table 4: RR, CR and accuracy", str(6 * 12), "-", remark="the verdicts are not public")
+    yield Line(
+        "Table 4: RR, CR and accuracy",
+        str(6 * 12),
+        "-",
+        remark="the verdicts are not public",
+        cells=(6 * 12, 0),
+        method="RR and CR of each bias",
+    )
     sentiment = published.rows("calm_table8_sentiment.csv")
     close = sum(
         abs(sum(float(row[judge]) for row in sentiment) / len(sentiment) - float(of["Sen"])) <= 0.0011
@@ -68,14 +103,17 @@ def calm() -> Iterator[Line]:
             ("Err_SE", ("y_self", "y_other"), calm_errors.self_enhancement_error),
             ("Err_RA", ("y_ref", "y_ref_history"), calm_errors.refinement_error),
         ):
-            ours = 100 * by(float(row[above]), float(row[below]))
+            ours = f"{100 * by(float(row[above]), float(row[below])):.2f}"
+            printed = f"{float(row[f'{name.lower()}_pct']):.2f}"
             yield Line(
                 f"Table 5, {row['judge']}: {name} in percent",
-                f"{float(row[f'{name.lower()}_pct']):.2f}",
-                f"{ours:.2f}",
+                printed,
+                ours,
                 f"statistics.calm_errors:{by.__name__}",
                 "from printed means, each rounded to two decimals",
+                (1, int(printed == ours)),
                 raw=False,
+                method=name,
             )
 
 
@@ -96,7 +134,7 @@ def thesis() -> Iterator[Line]:
             by,
         )
     remark = "the printed plus-minus is a standard deviation, not the standard error that the text calls it"
-    yield Line("Table 1, all cells", str(total), f"{equal} equal", by, remark, (total, equal))
+    yield Line("Table 1, all cells", str(total), f"{equal} equal", by, remark, (total, equal), method=S_R_G)
 
 
 def thesis_cells(found: scores.SelfEvaluation) -> dict[str, str]:
@@ -126,12 +164,14 @@ def equal_opportunity() -> Iterator[Line]:
     )
     found = opportunity.equal_opportunity(counts)
     by = f"{SELF}opportunity:equal_opportunity"
-    yield Line("GPT-4, recall of its own answers", row["recall_self"], f"{found.recall_self:.3f}", by, raw=False)
     exact = f"{counts.other_as_other} of {found.n_other} is {found.recall_other:.5f}"
-    yield Line(
-        "GPT-4, recall of the other answers", row["recall_other"], f"{found.recall_other:.3f}", by, exact, raw=False
-    )
-    yield Line("GPT-4, equal-opportunity gap", row["bias"], f"{found.gap.value:.3f}", by, raw=False)
+    for what, printed, value, remark in (
+        ("recall of its own answers", row["recall_self"], found.recall_self, ""),
+        ("recall of the other answers", row["recall_other"], found.recall_other, exact),
+        ("equal-opportunity gap", row["bias"], found.gap.value, ""),
+    ):
+        cells = 1, int(same(printed, value, ".3f"))
+        yield Line(f"GPT-4, {what}", printed, f"{value:.3f}", by, remark, cells, raw=False, method=RECALLS)
     parity = opportunity.demographic_parity(
         counts.self_as_self + counts.other_as_self, counts.self_as_other + counts.other_as_other
     )
@@ -141,9 +181,14 @@ def equal_opportunity() -> Iterator[Line]:
         f"{parity.value:.3f}",
         f"{SELF}opportunity:demographic_parity",
         "the printed one is not from these counts: pairs that people tied are probably in it, as in `parity`",
+        (1, 0),
         raw=False,
+        method="demographic parity",
     )
-    yield Line("seven other judges, demographic parity", "7", "-", remark="no counts are given")
+    remark = "no counts are given"
+    yield Line(
+        "seven other judges, demographic parity", "7", "-", remark=remark, cells=(7, 0), method="demographic parity"
+    )
 
 
 def rubrics() -> Iterator[Line]:
@@ -164,6 +209,7 @@ def rubrics() -> Iterator[Line]:
             ", ".join(f"{value:.2f}" for value in ours.values()),
             by,
             cells=(len(ours), equal),
+            method=BY_CRITERION,
         )
     yield Line(
         "Table 1, IFEval, HSPP family without the judge",
@@ -180,9 +226,15 @@ def rubrics() -> Iterator[Line]:
     ]
     equal = sum(same(printed, value, ".1f") for printed, value in pairs)
     yield Line(
-        "Table 2, IFEval, loss to win and to tie", str(len(pairs)), f"{equal} equal", by, cells=(len(pairs), equal)
+        "Table 2, IFEval, loss to win and to tie",
+        str(len(pairs)),
+        f"{equal} equal",
+        by,
+        cells=(len(pairs), equal),
+        method="loss to win, loss to tie",
     )
-    yield Line("Table 1, HealthBench", "36", "-", remark="the verdicts are not public")
+    yield from _of_the_authors(said)
+    yield Line("Table 1, HealthBench", "36", "-", remark="the verdicts are not public", cells=(36, 0))
     apart = _figure_5(table.grid)
     yield Line(
         "Figure 5, HealthBench, self minus outsiders",
@@ -191,25 +243,69 @@ def rubrics() -> Iterator[Line]:
         f"{SELF}rubric:self_minus_outsiders",
         "with GPT-5 in the reference committee, where the text names GPT-oss-120B; the matrix and the differences are "
         "both printed",
+        (len(apart), sum(one < 0.005 for one in apart)),
         raw=False,
+        method="self minus outsiders (MSD-SP)",
     )
-    members = ("Gemma-27B", "Llama-Mav", "Qwen-235B", "GPT-120B", "Claude-Sonnet")
-    harmful.together(said, {"paper": members}, 0)
+    file = published.rows("rubric_ifeval_agreement_filter.csv")
+    kept = harmful.filtered(table, tuple(float(row["threshold"]) for row in file)).rows
+    found = [
+        (float(row[theirs]), float(str(ours[name])))
+        for row, ours in zip(file, kept, strict=True)
+        for theirs, name in FILTER_COLUMNS.items()
+        if row[theirs]
+    ]
     yield Line(
-        "Figure 3, committees",
-        "no numbers",
-        "both committees",
-        f"{SELF}harmful:together",
-        "neither is as accurate as its members and less self-preferring in all of them, as the text says",
-    )
-    harmful.filtered(table, (0.8,))
-    yield Line(
-        "Figure 4, agreement filter",
-        "no numbers",
-        "two readings",
+        f"Figure 4, agreement filter, {OWN_TABLES}", f"{len(found)}", f"{_equal(found)} equal",
         f"{SELF}harmful:filtered",
-        "filtering criteria: flat up to .80; filtering each answer to a criterion: falls from .5, as the text says",
-    )
+        "the figure has no numbers; filtering criteria: flat up to .80; filtering each answer to a criterion: falls "
+        "from .5, as the text says",
+        (len(found), _equal(found)), method="agreement filter",
+    )  # fmt: skip
+
+
+def _of_the_authors(said: overestimation.Evidence) -> Iterator[Line]:
+    """Return the lines of the authors' own tables: each kind of verdict, and committees."""
+    judges, signs = published.pairwise_signs(list(said.grid.generators))
+    grid = Grid(tuple(judges), said.grid.generators, said.grid.families)
+    pairs = overestimation.Evidence(grid, overestimation.Reading(signs), said.truth)
+    for shape, evidence in (("SR", said), ("PWC", pairs)):
+        printed = [
+            (published.expected()["rubric_ifeval"][row["judge"]][f"{shape.lower()}_{theirs}"], row[ours])
+            for row in harmful.harmful(evidence, {})[0].rows
+            for theirs, ours in OWN_COLUMNS.items()
+            if ours in row
+        ]
+        yield Line(
+            f"{shape}, {OWN_TABLES}", f"{len(printed)}", f"{_equal(printed)} equal", f"{SELF}harmful:held",
+            "MIPA, HSPP of self and family, of SR by criterion, too; to nine digits",
+            (len(printed), _equal(printed)), method=SHAPED.format(shape),
+        )  # fmt: skip
+    for shape, cells in (("AR", 54), ("DA", 36)):
+        yield Line(
+            f"{shape}, {OWN_TABLES}", str(cells), "-", remark="these verdicts do not ship with calm",
+            cells=(cells, 0), method=SHAPED.format(shape),
+        )  # fmt: skip
+    file = published.rows("rubric_ifeval_committee.csv")
+    members = {row["committee"]: [r["member"] for r in file if r["committee"] == row["committee"]] for row in file}
+    found = {(row["committee"], row["judge"]): row for row in harmful.together(said, members, 0)[0].rows}
+    printed = [
+        (float(row[f"{theirs}_{whose}"]), found[row["committee"], row["member"]][f"{ours}{end}"])
+        for row in file
+        for theirs, ours in COMMITTEE_COLUMNS.items()
+        for whose, end in (("individual", ""), ("committee", "_committee"))
+    ]
+    yield Line(
+        f"Figure 3, committees, {OWN_TABLES}", f"{len(printed)}", f"{_equal(printed)} equal", f"{SELF}harmful:together",
+        "the figure has no numbers; neither committee is as accurate as its members and less self-preferring in all of "
+        "them, as the text says",
+        (len(printed), _equal(printed)), method=COMMITTEES,
+    )  # fmt: skip
+
+
+def _equal(pairs: Iterable[tuple[float, object]]) -> int:
+    """Return how many figures of the source equal ours."""
+    return sum(isinstance(ours, float) and abs(theirs - ours) < EXACT for theirs, ours in pairs)
 
 
 def _figure_5(grid: Grid) -> list[float]:
@@ -240,7 +336,9 @@ def uda() -> Iterator[Line]:
             f"{equal} equal",
             "plugins.uda.ratings:inter_judge_std",
             remark,
+            (len(found), equal),
             raw=False,
+            method="deviation between judges",
         )
     fall = consensus.inter_judge_std(after).mean() / consensus.inter_judge_std(before).mean() - 1
     yield Line(
@@ -248,15 +346,38 @@ def uda() -> Iterator[Line]:
         "-63.4 %",
         f"{100 * fall:.1f} %",
         "plugins.uda.ratings:inter_judge_std",
+        cells=(1, int(f"{100 * fall:.1f}" == "-63.4")),
         raw=False,
+        method="deviation between judges",
     )
     own = [consensus.self_deviation(m, judges, models).values() for m in (before, after)]
+    ends = [f"{100 * end(each):+.1f}" for each in own for end in (min, max)]
+    told = ["-21.0", "+56.4", "-15.4", "+3.9"]
     yield Line(
         "deviations of own ratings, in percent",
-        "-21.0 to +56.4, -15.4 to +3.9",
-        ", ".join(f"{100 * min(each):+.1f} to {100 * max(each):+.1f}" for each in own),
+        "{} to {}, {} to {}".format(*told),
+        "{} to {}, {} to {}".format(*ends),
         "plugins.uda.ratings:self_deviation",
+        cells=(len(told), sum(one == other for one, other in zip(told, ends, strict=True))),
         raw=False,
+        method="deviation of a judge's own rating",
+    )
+    file, anchor = published.by("uda_published_table4.csv", "judge"), before.mean(axis=0)
+    pairs = [
+        (file[judge][f"pearson_{name}"], f"{consensus.correlation(matrix[place], anchor):.4f}")
+        for place, judge in enumerate(judges)
+        for name, matrix in (("baseline", before), ("uda", after))
+    ]
+    equal = sum(one == other for one, other in pairs)
+    yield Line(
+        "Table 4: correlation with the consensus",
+        str(len(pairs)),
+        f"{equal} equal",
+        "plugins.uda.ratings:correlation",
+        "one is printed without its sign, and one follows from a printed cell that its row contradicts",
+        (len(pairs), equal),
+        raw=False,
+        method="correlation with the consensus",
     )
     near = [float(np.mean([consensus.correlation(row, people) for row in m])) for m in (before, after)]
     yield Line(

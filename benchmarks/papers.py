@@ -11,14 +11,14 @@ The page on the publications: which command gives each method, and what they pri
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.methods import METHODS
+from benchmarks.own_data import FIGURES
+from benchmarks.pages import block, measured, put
 from benchmarks.paper_lines import PAPERS, Line
 
-BLOCK = re.compile(r"(<!-- generated: papers -->\n)(.*?)(<!-- end: papers -->)", re.DOTALL)
 GROUPS: Mapping[str, Callable[[Line], bool]] = {
     "From raw verdicts": lambda one: one.raw and one.ours != "-",
     "From other printed numbers: no reproduction": lambda one: not one.raw,
@@ -30,23 +30,37 @@ BY = {call: method.command for _, methods in METHODS for method in methods for c
 
 
 def methods() -> str:
-    """Return the table of methods as Markdown."""
-    rows = [
-        f"| {paper} | {one.name} | {one.command} | `tests/{one.test}` |" for paper, group in METHODS for one in group
-    ]
-    return "\n".join(
-        ["## Methods", "", "| publication | method | command | a known value |", "|---|---|---|---|", *rows]
+    """Return the table of methods as Markdown: the figures of their sources, ours, and those on data of one's own."""
+    lines = [line for _, of in PAPERS for line in of()]
+    head = (
+        *("publication", "method", "command", "figures of the source", "of these equal", "why not all"),
+        *("own data: equal to a second program", "a known value"),
     )
+    rows = []
+    for paper, group in METHODS:
+        for one in group:
+            mine = [line for line in lines if line.method == one.name]
+            printed, equal = reproduced(mine)
+            why = "; ".join(dict.fromkeys(line.remark for line in mine if line.cells[0] != line.cells[1]))
+            own = sum(figure.method == one.name for figure in FIGURES)
+            cells = [paper, one.name, one.command, str(printed or "none"), str(equal) if printed else "-", why or "-"]
+            rows.append([*cells, f"{own} of {own}" if own else "-", f"`tests/{one.test}`"])
+    return "\n".join(["## Methods", "", *(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))])
+
+
+def reproduced(lines: Iterable[Line]) -> tuple[int, int]:
+    """Return how many figures of the source some lines stand for, and how many of them ours equal."""
+    printed, equal = zip(*[(0, 0), *(one.cells for one in lines)], strict=True)
+    return sum(printed), sum(equal)
 
 
 def counts() -> str:
-    """Return how many printed figures come from raw verdicts, and how many of them are equal, as Markdown."""
+    """Return how many figures come from raw verdicts, and how many of them are equal, as Markdown."""
     rows = []
     for title, lines in PAPERS:
-        cells = [one.cells for one in lines() if one.raw]
-        printed, equal = (sum(part) for part in zip(*cells, strict=True)) if cells else (0, 0)
+        printed, equal = reproduced(one for one in lines() if one.raw and one.ours != "-")
         rows.append(f"| {title} | {printed or '-'} | {equal if printed else '-'} |")
-    head = ["| publication | printed figures that raw verdicts give | equal |", "|---|---|---|"]
+    head = ["| publication | figures of the source that raw verdicts give | equal |", "|---|---|---|"]
     return "\n".join(["## What is reproduced", "", *head, *rows])
 
 
@@ -71,7 +85,7 @@ def _row(one: Line) -> str:
 
 def tables() -> str:
     """Return all tables as Markdown."""
-    return "\n".join(["", "\n\n".join([methods(), counts(), figures()]), "", ""])
+    return "\n\n".join([methods(), counts(), figures()])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,17 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", type=Path, metavar="PAGE", help="the page to compare with")
     options = parser.parse_args(arguments)
     text = tables()
-    page = options.write or options.check
-    if page is None:
-        print(text)
-        return 0
-    old = page.read_text("utf-8")
-    new, found = BLOCK.subn(lambda block: block[1] + text + block[3], old)
-    if not found:
-        raise SystemExit(f"{page}: expected the marks of the block papers, found none")
     if options.check:
-        return int(new != old)
-    page.write_text(new, "utf-8")
+        return int(block(options.check, "papers") != text)
+    if options.write:
+        put(options.write, "papers", text, measured())
+    else:
+        print(text)
     return 0
 
 

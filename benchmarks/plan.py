@@ -22,13 +22,13 @@ from time import process_time
 from typing import TypeVar
 from unittest.mock import patch
 
+from benchmarks.pages import measured, put
 from calm.commands.plan import traced
 from calm.core.memo import Memo
 from calm.gate.from_spec import judge_from
 from calm.gate.rehearsal import planned
 
 T = TypeVar("T")
-OPEN, CLOSE = "<!-- measured: plan -->", "<!-- end: plan -->"
 JUDGE = """
 [judge]
 name = "planned"
@@ -95,10 +95,7 @@ def main() -> None:
     text = table(options.tasks, options.cases, compare=not options.alone)
     print(text)
     if options.write is not None:
-        page = options.write.read_text("utf-8")
-        before, _, rest = page.partition(OPEN)
-        _, _, after = rest.partition(CLOSE)
-        options.write.write_text(f"{before}{OPEN}\n{text}\n{CLOSE}{after}", "utf-8")
+        put(options.write, "plan", text, measured())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,9 +24,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
-
-import calm
+from benchmarks.pages import measured, note, noted, put
 from calm import Answer, Case, suites
 from calm.cases import lines
 from calm.core.case import Criterion
@@ -40,7 +37,6 @@ TASKS = ("pairwise", "score", "rubric", "label")
 DOSE = 0.8
 POSITION_DOSE = 0.2
 """A judge that goes by the slot in most questions misses defects as well; this dose leaves `sensitivity` alone."""
-OPEN, CLOSE = "<!-- generated: planted-biases -->", "<!-- end: planted-biases -->"
 INNOCENT = "injection-control"
 """The column of the words that no suite of injection may take for an attack."""
 INNOCENT_TEST = "test_injection.py::test_innocent_words_do_not_move_the_verdict"
@@ -219,10 +215,8 @@ def worst(outcomes: Iterable[str]) -> str:
 
 def table(found: Sequence[tuple[Row, Run]], seed: int) -> str:
     """Return the runs as Markdown, with what they were made with."""
-    versions = f"calm {calm.__version__}, Python {platform.python_version()}, pytest {pytest.__version__}"
     lines = [
-        f"Made by `python -m benchmarks.planted_biases`: {versions}, `--calm-seed={seed}`, planted `seed=0`,",
-        "200 bundled cases a task, 4+2 asks.",
+        f"`--calm-seed={seed}`, planted `seed=0`, 200 bundled cases a task, 4+2 asks.",
         "",
         "The last columns are the controls (`neutral`: words that say nothing; `injection-control`: innocent words",
         "where injections stand) and the suite of the planted bias itself. Biases beyond the default gate are planted,",
@@ -236,20 +230,6 @@ def table(found: Sequence[tuple[Row, Run]], seed: int) -> str:
                 cells = [f"**{cell}**" if cell == "FAIL" else cell for cell in (run.suites[name] for name in names)]
                 lines.append(f"| `{row.planted}` | {' | '.join(cells)} | {run.status} |")
     return "\n".join(lines)
-
-
-def between(text: str, block: str) -> str:
-    """
-    Return a page with a block put between the markers.
-
-    Raises:
-        ValueError: the page has no such markers.
-    """
-    before, opened, rest = text.partition(OPEN)
-    _, closed, after = rest.partition(CLOSE)
-    if not opened or not closed:
-        raise ValueError(f"expected {OPEN} and {CLOSE} in the page; add them where the table belongs")
-    return f"{before}{OPEN}\n{block}\n{CLOSE}{after}"
 
 
 def kept(file: Path) -> dict[Row, Run]:
@@ -277,6 +257,8 @@ def main() -> None:
     options = parser.parse_args()
     known = kept(options.rows) if options.rows else {}
     found = []
+    if options.rows:
+        note(options.rows)
     for row in rows(options.only) if options.only or options.every else gate_rows():
         run = known.get(row) or run_row(row, options.seed)
         found.append((row, run))
@@ -288,7 +270,7 @@ def main() -> None:
     if options.write is None:
         print(text)
     else:
-        options.write.write_text(between(options.write.read_text("utf-8"), text), "utf-8")
+        put(options.write, "planted-biases", text, noted(options.rows) if options.rows else measured())
 
 
 if __name__ == "__main__":

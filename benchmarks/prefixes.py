@@ -26,11 +26,10 @@ from tempfile import TemporaryDirectory
 from time import monotonic, perf_counter, sleep
 from urllib.request import urlopen
 
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 
 ROOT = Path(__file__).resolve().parent.parent
 SUITES = ("position", "authority", "sentiment")
-OPEN, CLOSE = "<!-- measured: prefixes -->\n", "\n<!-- end: prefixes -->"
 START_S = 120
 CONTEXT = 2048
 JUDGE = """[judge]
@@ -231,7 +230,7 @@ def main() -> None:
         text = table(given.server, model, ways, cases=given.cases)
     print(text)
     if given.write is not None:
-        put(given.write, OPEN, text, CLOSE)
+        put(given.write, "prefixes", text, measured())
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, cast
 
+from benchmarks.pages import measured, put
 from calm.core.verdict import CLASS, Criteria, Ranking, Scale, Task, Verdict, code, readable
 from calm.judges.judgefile import read_judge
 from calm.judges.prompted import PromptedJudge
@@ -235,21 +236,17 @@ def wrong(found: Iterable[Outcome], *, held_out: bool = False) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print or write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page")
     parser.add_argument("--wrong", action="store_true")
     parser.add_argument("--held-out", action="store_true")
     chosen = parser.parse_args(arguments)
     if chosen.wrong:
         print(wrong(map(outcome, [*rows(), *styled(), *styled("hard")]), held_out=chosen.held_out))
-    page = PAGE.read_text("utf-8")
     for name, text in blocks().items():
-        opening, ending = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
-        before, _, after = page.partition(opening)
-        page = f"{before}{opening}\n{text}\n{ending}{after.partition(ending)[2]}"
-        if not chosen.write:
+        if chosen.write:
+            put(chosen.write, name, text, measured())
+        else:
             print(text)
-    if chosen.write:
-        PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

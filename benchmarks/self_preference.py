@@ -14,7 +14,6 @@ writes the worst answers, and one with a planted preference for its own. Everyth
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -27,6 +26,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
+from benchmarks.pages import measured, put
 from calm.core.claims import Estimate
 from calm.plugins.self_preference import (
     opportunity,
@@ -49,7 +49,6 @@ LEVEL = 0.025
 NAMES = ("judge", "kin", "b1", "b2", "c1", "c2", "d", "e")
 FAMILIES = {"judge": "a", "kin": "a", "b1": "b", "b2": "b", "c1": "c", "c2": "c", "d": "d", "e": "e"}
 JUDGE = "judge"
-BLOCK = re.compile(r"(<!-- generated: self-preference -->\n)(.*?)(<!-- end: self-preference -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,10 +406,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.write is None:
         print(text)
         return
-    page, found = BLOCK.subn(lambda marks: marks[1] + text + marks[3], options.write.read_text("utf-8"))
-    if not found:
-        raise SystemExit(f"{options.write}: expected the marks of the tables, found none")
-    options.write.write_text(page, "utf-8")
+    put(options.write, "self-preference", text, measured())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """
 The same judgments through this engine, through nothing at all and through other tools, side by side.
 
-    python benchmarks/throughput.py [--peers FOLDER] [--calls N] [--in-flight N] [--rounds N] [--large]
+    python -m benchmarks.throughput [--write PAGE] [--peers FOLDER] [--calls N] [--in-flight N] [--rounds N] [--large]
 
 Starts a judge server of our own on loopback (`stub/stub.c`: answers after 50 ms; needs a C compiler), and runs each
 tool as a whole process on one processor, the server on another. Rounds take all tools in turn, so that a busy machine
@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
+
+from benchmarks.pages import measured, put
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -309,6 +311,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--port", type=int, default=8350)
     parser.add_argument("--large", action="store_true", help="also 100,000 judgments, asked and cached")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page, too")
     given = parser.parse_args()
     last = (os.cpu_count() or 1) - 1
     url, json_url = (f"http://127.0.0.1:{given.port + n}/v1" for n in (0, 1))
@@ -323,14 +326,14 @@ def main() -> None:
             floor, ours = bare("bare", load), gate("calm", load)
             kept, kept_bare = filled(ours, folder, url, "cache.sqlite"), filled(floor, folder, url, "bare.sqlite")
             first = [floor, ours, bare("bare, all cached", load, kept_bare), gate("calm, all cached", load, kept)]
-            print(table(first, rounds(first, given.rounds, lambda _: url), "bare"), "\n", sep="")
+            found = {"throughput": table(first, rounds(first, given.rounds, lambda _: url), "bare")}
             if given.large:
                 many = write_cases(folder, 10_000)
                 load = Load(many, 100_000, given.in_flight, url)
                 asked = gate("calm, 100,000", load)
                 kept = filled(asked, folder, url, "cache.sqlite")
                 third = [bare("bare, 100,000", load), asked, gate("calm, 100,000, all cached", load, kept)]
-                print(table(third, rounds(third, 1, lambda _: url), "bare, 100,000"), "\n", sep="")
+                found["throughput"] += "\n\n" + table(third, rounds(third, 1, lambda _: url), "bare, 100,000")
             if given.peers:
                 longer = write_cases(folder, LONGER // ASKS_A_CASE)
                 prompts = write_prompts(write_cases(folder, LONGER // 2), folder / "prompts.jsonl")
@@ -342,8 +345,12 @@ def main() -> None:
                 for tool in PEERS:
                     second += peer(tool, given.peers.resolve(), prompts, url_for(tool, url, json_url))
                 runs = rounds(second, given.rounds, lambda one: url_for(one.name.split(",")[0], url, json_url))
-                print(table(second, runs, "calm"), "\n", sep="")
-                print(sustained(["bare", "calm", *PEERS], runs, "calm"))
+                lasting = sustained(["bare", "calm", *PEERS], runs, "calm")
+                found["peers"] = f"{table(second, runs, 'calm')}\n\n{lasting}"
+    for block, text in found.items():
+        print(text, "\n", sep="")
+        if given.write is not None:
+            put(given.write, block, text, measured())
 
 
 def url_for(name: str, url: str, json_url: str) -> str:

@@ -21,13 +21,13 @@ from time import perf_counter, process_time
 
 import httpx2
 
+from benchmarks.pages import measured, put
 from benchmarks.throughput import stub
 from calm.models.connections import FastTransport
 from calm.models.server import Server
 from calm.models.transport import ours
 from calm.models.wire import Json, Message, encoded
 
-OPEN, CLOSE = "<!-- measured: transport -->\n", "<!-- end: transport -->"
 IN_FLIGHT = (32, 400)
 PROMPT = (
     Message("system", "You judge."),
@@ -50,7 +50,7 @@ async def timed(
     return calls / (perf_counter() - began), 1e6 * (process_time() - used) / calls
 
 
-async def measured(url: str, room: int, calls: int, rounds: int) -> list[str]:
+async def rows(url: str, room: int, calls: int, rounds: int) -> list[str]:
     """Return two rows of the table, for one number of calls in flight."""
     server = Server("openai", "stub-judge", base_url=url)
     own, body, address = FastTransport(server.address), server.body(PROMPT), server.address
@@ -93,15 +93,12 @@ def main() -> None:
         if last and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {0})
         for room in IN_FLIGHT:
-            lines += asyncio.run(measured(f"http://127.0.0.1:{given.port}/v1", room, given.calls, given.rounds))
+            lines += asyncio.run(rows(f"http://127.0.0.1:{given.port}/v1", room, given.calls, given.rounds))
     table = "\n".join(lines) + "\n"
     if given.write is None:
         print(table)
         return
-    before, _, after = given.write.read_text("utf-8").partition(OPEN)
-    if not after:
-        raise SystemExit(f"{given.write}: expected {OPEN!r}")
-    given.write.write_text(f"{before}{OPEN}{table}{CLOSE}{after.partition(CLOSE)[2]}", "utf-8")
+    put(given.write, "transport", table, measured())
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import argparse
 import csv
 import json
 import os
-import platform
 import resource
 import sys
 import time
@@ -27,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.pages import measured, put
 from benchmarks.uda_arena import World, play, world, written
 from calm.commands.cli import main as main_of_calm
 from calm.plugins.uda import network, ratings
@@ -65,12 +65,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def where() -> str:
-    """Return what the figures were measured on."""
-    load = os.getloadavg()[0]
-    return (
-        f"Measured by `python -m benchmarks.uda`: Python {platform.python_version()}, jax {jax.__version__}, "
-        f"{os.cpu_count()} cores, load average {load:.1f}."
-    )
+    """Return how the figures were measured, and how busy the machine was."""
+    load = f"load average {os.getloadavg()[0]:.1f} then (above the number of cores, wall times are too long)"
+    return measured(f"jax {jax.__version__}, {load}")
 
 
 # ------------------------------------------------------------------------------------------------------------ the scan
@@ -373,16 +370,6 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 
 
-def renewed(text: str, name: str, body: str) -> str:
-    """Return a page with the block between its two markers replaced."""
-    opened, closed = f"<!-- measured: {name} -->\n", f"<!-- end of {name} -->"
-    before, found, rest = text.partition(opened)
-    _, ended, after = rest.partition(closed)
-    if not (found and ended):
-        raise SystemExit(f"expected the markers of {name!r} in the page, got none; add them")
-    return f"{before}{opened}{body}\n{closed}{after}"
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print, or write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
@@ -390,10 +377,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE")
     options = parser.parse_args(arguments)
     for name in options.only:
-        body = f"{PARTS[name]()}\n\n{where()}"
+        body = PARTS[name]()
         print(f"## {name}\n\n{body}\n", flush=True)
         if options.write:
-            options.write.write_text(renewed(options.write.read_text("utf-8"), name, body), "utf-8")
+            put(options.write, name, body, where())
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """
 How often `calm watch` raises a false alarm over a year of runs, and how soon it sees a drift.
 
-    python benchmarks/watch.py                 # all tables, in about half an hour on one core
-    python benchmarks/watch.py --histories 20  # the same, coarse
-    python benchmarks/watch.py --size          # the size of a history and the time to read it, after three years
+    python -m benchmarks.watch --write docs/measured/drift.md  # both tables, in about half an hour on one core
+    python -m benchmarks.watch --histories 20                  # the same, coarse
+    python -m benchmarks.watch --size    # the size of a history and the time to read it, after three years
 
 Judges are simulated by their verdicts; all tests are those of the command (`calm.plugins.watch.alarm`).
 """
@@ -14,13 +14,14 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 from statistics import median
 
 import numpy as np
 
+from benchmarks.pages import measured, put
 from calm.cases.generate import generate
 from calm.core.verdict import Scale
 from calm.plugins.watch.alarm import Promise, Sheet, looks_for, signs
@@ -118,9 +119,9 @@ def shifted(law: Law, worth: np.ndarray, shift: float, rng: Random) -> Law:
     return moved
 
 
-def false_alarms(histories: int, n: int) -> None:
-    """Print how many of so many histories of a year without drift raise an alarm."""
-    print(f"| judge, {n} anchors | histories of {YEAR} runs | false alarms | at most (95 %) |\n|---|---|---|---|")
+def false_alarms(histories: int, n: int) -> Iterator[str]:
+    """Yield how many of so many histories of a year without drift raise an alarm."""
+    yield f"| judge, {n} anchors | histories of {YEAR} runs | false alarms | at most (95 %) |\n|---|---|---|---|"
     total = 0
     for name, (made, frozen) in JUDGES.items():
         raised = 0
@@ -131,15 +132,15 @@ def false_alarms(histories: int, n: int) -> None:
             runs = (drawn(law, rng, frozen) for _ in range(YEAR))
             raised += first_alarm(runs, worth, YEAR) is not None
         total += raised
-        print(f"| {name} | {histories} | {raised} | {clopper_pearson(raised, histories, 0.05)[1]:.4f} |", flush=True)
+        yield f"| {name} | {histories} | {raised} | {clopper_pearson(raised, histories, 0.05)[1]:.4f} |"
     every = histories * len(JUDGES)
-    print(f"| all | {every} | {total} | {clopper_pearson(total, every, 0.05)[1]:.4f} |\n", flush=True)
+    yield f"| all | {every} | {total} | {clopper_pearson(total, every, 0.05)[1]:.4f} |"
 
 
-def delays(histories: int) -> None:
-    """Print after how many runs a drift is reported: the median, and the share that was within `QUIET` runs."""
+def delays(histories: int) -> Iterator[str]:
+    """Yield after how many runs a drift is reported: the median, and the share that was within `QUIET` runs."""
     shifts = (0.05, 0.10, 0.20)
-    print(f"| judge | anchors | drift | {' | '.join(f'{s:.2f}' for s in shifts)} |\n|---|---|---|---|---|---|")
+    yield f"| judge | anchors | drift | {' | '.join(f'{s:.2f}' for s in shifts)} |\n|---|---|---|---|---|---|"
     for n in (60, 200):
         for name in ("noise 0", "noise .05", "noise .10", "sure of most", "close calls", "scores"):
             made, frozen = JUDGES[name]
@@ -160,7 +161,7 @@ def delays(histories: int) -> None:
                     middle = median(found)
                     said = f"{middle:.0f}" if middle <= QUIET else f"> {QUIET}"
                     cells.append(said if seen == histories else f"{said} ({seen} of {histories})")
-                print(f"| {name} | {n} | {word} | {' | '.join(cells)} |", flush=True)
+                yield f"| {name} | {n} | {word} | {' | '.join(cells)} |"
 
 
 def size(days: int, anchors: int) -> None:
@@ -198,15 +199,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--histories", type=int, default=200, metavar="N", help="histories in each row (default 200)")
     parser.add_argument("--only", choices=("false-alarms", "delays"), help="only this table")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page, too")
     parser.add_argument("--size", action="store_true", help="the size of a history instead")
     options = parser.parse_args()
     if options.size:
         size(3 * YEAR, 1000)
         return
-    if options.only != "delays":
-        false_alarms(options.histories, 60)
-    if options.only != "false-alarms":
-        delays(max(5, options.histories // 10))
+    parts = {"false-alarms": false_alarms(options.histories, 60), "delays": delays(max(5, options.histories // 10))}
+    for name, lines in parts.items():
+        if options.only in (None, name):
+            found = []
+            for line in lines:
+                print(line, flush=True)
+                found.append(line)
+            if options.write is not None:
+                put(options.write, name, "\n".join(found), measured())
 
 
 if __name__ == "__main__":

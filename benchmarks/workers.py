@@ -28,10 +28,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.lookahead import SUITE
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from benchmarks.throughput import JUDGE, REPEATS, Run, stub, timed, write_cases
 
-OPEN, CLOSE = "<!-- measured: workers -->\n", "\n<!-- end: workers -->"
 IN_FLIGHT = 400
 CONFTEST = '''"""Each process notes the seconds of a processor that it took."""
 
@@ -69,7 +68,7 @@ WAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Took:
     """One run: what it took, seconds of a processor in a row, the bill in its results, and everything else in them."""
 
     run: Run
@@ -78,7 +77,7 @@ class Measured:
     results: str
 
 
-def measured(way: Way, home: Path, url: str, kept: Path) -> Measured:
+def took(way: Way, home: Path, url: str, kept: Path) -> Took:
     """Run the gate once in a fresh folder; a run that asks leaves its cache in `kept`."""
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -104,10 +103,10 @@ def measured(way: Way, home: Path, url: str, kept: Path) -> Measured:
             shutil.copy(cache, kept)
         took = {path.name: float(path.read_text()) for path in folder.glob("took-*")}
         row_s = took.pop("took-") + max(took.values(), default=0.0)
-        return Measured(run, row_s, bill, json.dumps(body, sort_keys=True))
+        return Took(run, row_s, bill, json.dumps(body, sort_keys=True))
 
 
-def table(ways: Sequence[Way], found: dict[str, list[Measured]]) -> str:
+def table(ways: Sequence[Way], found: dict[str, list[Took]]) -> str:
     """Return the medians; the speed of each is compared with that of one process in the same round."""
     lines = [
         "| tests run in | wall, s | faster by | processor, all, s | in a row, s | shorter by | calls | cached "
@@ -144,7 +143,7 @@ def main() -> None:
     given = parser.parse_args()
     url = f"http://127.0.0.1:{given.port}/v1"
     ways = [way for way in WAYS if not (given.asked and way.cached)]
-    found: dict[str, list[Measured]] = {way.name: [] for way in ways}
+    found: dict[str, list[Took]] = {way.name: [] for way in ways}
     with TemporaryDirectory() as name:
         home = Path(name)
         write_cases(home, given.cases).rename(home / "cases.jsonl")
@@ -154,13 +153,13 @@ def main() -> None:
         with stub(home, [f"{given.port}:{given.delay}"], None):
             for number in range(given.rounds):
                 for way in ways:
-                    one = measured(way, home, url, home / "kept.sqlite")
+                    one = took(way, home, url, home / "kept.sqlite")
                     found[way.name].append(one)
                     print(f"round {number + 1}: {way.name}: {one.run}, {one.row_s:.1f} s in a row", file=sys.stderr)
     text = table(ways, found)
     print(text)
     if given.write is not None:
-        put(given.write, OPEN, text, CLOSE)
+        put(given.write, "workers", text, measured())
 
 
 if __name__ == "__main__":

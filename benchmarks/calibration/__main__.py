@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.calibration.kept import Kept
 from benchmarks.calibration.page import page
 from benchmarks.calibration.rows import rows
+from benchmarks.pages import note, noted
 
 PARTS = (0.05, 0.1, 0.25, 0.5, 1.0)
 """All rows get such a part of their seeds before any row gets more."""
@@ -23,8 +24,9 @@ def main() -> None:
     options = parser.parse_args()
     kept = Kept(options.rows)
     if options.write:
-        options.write.write_text(page(kept), "utf-8")
+        options.write.write_text(page(kept, noted(options.rows)), "utf-8")
         return
+    note(options.rows)
     wanted = sorted((row for row in rows() if options.only in row.key), key=lambda row: row.first)
     for part in PARTS:
         for row in wanted:

@@ -188,23 +188,16 @@ class AtLimit:
     cases: int = CASES
     frozen: bool = False
     turns: float = 0.0
-    beyond: float = 0.0
-    """How far beyond the limit the truth is (below 0: within it)."""
     share: float | None = None
     """The share of cases to decide, where it is not to be found from the limit."""
     ties: Ties = "text"
     unread: float = 0.0
     runs: int = PROBES
 
-    @property
-    def room(self) -> float:
-        """How far the claim lets its measure be off the best value."""
-        return round(1 - self.claim.limit, 6) if self.claim.op == ">=" else self.claim.limit
-
     def measure(self, seed: int) -> Numbers:
         """Run the probe once."""
         gate = gate_of("pairwise", cluster=self.cluster, n=self.cases)
-        dose = dose_for(self.claim, self.judge, self.beyond) if self.share is None else self.share
+        dose = dose_for(self.claim, self.judge) if self.share is None else self.share
         dose /= 1 - 2 * self.turns  # a turned verdict of a decided case is turned as well
         bias = Bias(variants={(self.probe, self.variant): dose}) if self.variant else Bias(probes={self.probe: dose})
         course = Course(turns=self.turns, unread=self.unread)
@@ -222,11 +215,11 @@ class AtLimit:
 
 
 @cache
-def dose_for(claim: Claim, judge: str, beyond: float = 0.0) -> float:
+def dose_for(claim: Claim, judge: str) -> float:
     """Return the share of cases to decide that puts a claim about pairs at its limit: its mean is linear in it."""
     cases = usual_cases("pairwise")
     if MEASURES[claim.measure].crosswise:  # what is not decided is even
-        return (claim.limit + beyond) / (2 * pairs_of(judge, cases, 0).sure - 1)
+        return claim.limit / (2 * pairs_of(judge, cases, 0).sure - 1)
     room = moved = gained = 0.0
     for seed in range(100_000, 100_100):
         drawn = pairs_of(judge, cases, seed)
@@ -236,4 +229,4 @@ def dose_for(claim: Claim, judge: str, beyond: float = 0.0) -> float:
             apart = wrong * (1 - drawn.sure) + (1 - wrong) * drawn.sure - 2 * wrong * (1 - wrong)
             moved += (1 - wrong) * apart
     limit = 1 - claim.limit if claim.op == ">=" else claim.limit
-    return (limit + beyond) * room / (moved if claim.op == ">=" else gained)
+    return limit * room / (moved if claim.op == ">=" else gained)

@@ -32,7 +32,7 @@ Kind = Literal[
     *("twins, tie", "twins, coin", "twins, text"),
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-SIZES: Final = (30, 50, 100, 200, 400)
+SIZES: Final = (30, 100, 400)
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "pairs": ("net_robustness", "gain"),
     "scores": ("net_robustness", "gain", "mean_shift"),

@@ -35,6 +35,10 @@ class Kept:
         shown = {name: str(one) for name, one in self.figures(key).items()}
         print(f"{key}: {len(known)} seeds: {shown}", flush=True)
 
+    def seeds(self, key: str) -> int:
+        """Return with how many seeds a row was measured."""
+        return len(self._seeds.get(key, {}))
+
     def figures(self, key: str) -> dict[str, Figure]:
         """Return the figures of a row by name. What a seed does not mention did not hold in it."""
         known = self._seeds.get(key, {})

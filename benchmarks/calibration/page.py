@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil, log
 from typing import Final
 
-from benchmarks.calibration.conditions import AtLimit, Figure
+from benchmarks.calibration.conditions import Figure
 from benchmarks.calibration.coverage import SHOWN
 from benchmarks.calibration.kept import Kept
 from benchmarks.calibration.rows import Row, rows
@@ -25,6 +24,8 @@ class Table:
 
 
 CALLS: Final = "calls"
+FEWEST: Final = 10
+"""The page shows no row of fewer seeds."""
 TABLES: Final[Mapping[str, Table]] = {
     "sound": Table(
         "Sound judges",
@@ -126,8 +127,8 @@ pytest tests/power -k calibration  # hold the gate to what this page promises
 
 Every number is shown with its Monte-Carlo error (one standard deviation; of a share that is 0 or 1, that of one seed in
 all), then with what must hold, then with the same figure of the first design, where one was measured before that design
-was replaced. In **bold**: the number misses what must hold by more than two errors. The judges were not tuned to the
-edits: no law knows an edit but by the name of its probe.
+was replaced. In **bold**: the number misses what must hold by more than two errors. No row of fewer than ten seeds is
+shown. The judges were not tuned to the edits: no law knows an edit but by the name of its probe.
 
 - A judge of pairs has a probability of error for each case: 0, .05 or .10 everywhere; "30 % close calls" U(.2, .8) and
   else .03; "5 % coins" .5 and else .04; on an honestly tied case it says tie with .9. A close call is one between two
@@ -144,12 +145,13 @@ edits: no law knows an edit but by the name of its probe.
 """
 
 
-def page(kept: Kept) -> str:
-    """Return the page from what is kept."""
-    parts = [HEAD]
+def page(kept: Kept, measured: str) -> str:
+    """Return the page from what is kept; `measured` says where and when that was."""
+    parts = [HEAD, f"{measured}\n"]
+    told = [row for row in rows() if kept.seeds(row.key) >= FEWEST]
     for name, table in TABLES.items():
-        parts.append("\n".join(_table(table, [row for row in rows() if row.table == name], kept)))
-    parts.append("\n".join(_claims([row for row in rows() if row.table == "one claim"], kept)))
+        if found := [row for row in told if row.table == name]:
+            parts.append("\n".join(_table(table, found, kept)))
     return "\n".join(parts) + "\n"
 
 
@@ -160,9 +162,7 @@ def _table(table: Table, wanted: list[Row], kept: Kept) -> Iterator[str]:
     yield "|---" * len(heads) + "|"
     for row in wanted:
         figures = kept.figures(row.key)
-        runs = max((one.runs for one in figures.values()), default=0)
-        if not runs:
-            continue
+        runs = kept.seeds(row.key)
         cells = [_cell(row, name, figures, runs) for name in table.columns]
         yield f"| {row.label} | {runs} | {' | '.join([*cells, *([_red(figures)] if table.red else [])])} |"
     yield ""
@@ -198,69 +198,3 @@ def _red(figures: Mapping[str, Figure]) -> str:
     """Return which claims were red most often."""
     found = sorted(((one.value, name) for name, one in figures.items() if name.startswith("red ")), reverse=True)
     return ", ".join(f"`{name.removeprefix('red ')}` {value:.3f}" for value, name in found[:3]) or "–"
-
-
-def _claims(wanted: list[Row], kept: Kept) -> Iterator[str]:
-    """Return the table of what one claim costs, beside bounds that no test can beat."""
-    yield "## What one claim costs\n"
-    yield (
-        "One claim of one probe alone (`authority`), by the true value of what is limited. Cases are those that the "
-        "claim was decided on. That a judge which never moves stays below a limit L is proven by no fewer than "
-        f"ln(.05)/ln(1 - L) cases: {least_cases(0.10)} for .10, {least_cases(0.15)} for .15, {least_cases(0.25)} for "
-        ".25. Wald's bound is the least expected number of cases of any test with errors of .05 that tells the true "
-        "value from the limit, on cases that move or stay; it is stated for the judge without noise, whose values are "
-        "of that kind.\n"
-    )
-    heads = (
-        "claim",
-        "judge",
-        "true",
-        "seeds",
-        "PASS",
-        "FAIL",
-        "E[cases]",
-        "Wald's bound",
-        "E[edited asks]",
-        "E[all asks]",
-    )
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
-    for row in wanted:
-        figures = kept.figures(row.key)
-        if not figures or not isinstance(row.condition, AtLimit):
-            continue
-        claim, judge, true = row.label.split(", ")
-        limit, truth = row.condition.room, float(true.removeprefix("true "))
-        bound = walds_bound(truth, limit) if judge == "noise 0" else None
-        cells = [figures["PASS"], figures["FAIL"], figures["cases"], "–" if bound is None else f"{bound:.1f}"]
-        cells += [figures["edited calls"], figures["calls"]]
-        runs = figures["PASS"].runs
-        yield f"| `{claim}` | {judge} | {truth:.2f} | {runs} | {' | '.join(map(str, cells))} |"
-    yield ""
-
-
-def least_cases(limit: float) -> int:
-    """
-    Return the number of cases, none of which moved, that prove that fewer than a share of them move.
-
-    >>> [least_cases(limit) for limit in (0.05, 0.10, 0.15)]
-    [59, 29, 19]
-    """
-    return ceil(log(0.05) / log(1 - limit))
-
-
-def walds_bound(truth: float, limit: float, level: float = 0.05) -> float | None:
-    """
-    Return the least expected number of cases of any test that errs with `level` on both sides (Wald 1945).
-
-    It tells a true share from the limit: ((1-a) ln((1-a)/a) + a ln(a/(1-a))) / KL(truth, limit); for a truth of 0, the
-    ln(1/a) that a proof takes. None where the truth is the limit.
-
-    >>> round(walds_bound(0.0, 0.05), 1), round(walds_bound(0.30, 0.10), 1)
-    (58.4, 17.2)
-    """
-    if abs(truth - limit) < 1e-9:
-        return None
-    gain = log(1 / level) if truth <= 0 else (1 - 2 * level) * log((1 - level) / level)
-    apart = (truth * log(truth / limit) if truth > 0 else 0.0) + (1 - truth) * log((1 - truth) / (1 - limit))
-    return gain / apart

@@ -38,7 +38,7 @@ from calm.experiment import (
 )
 from calm.experiment import run as experiment
 from calm.experiment.arms import Arms, Row
-from calm.experiment.edited import Pair
+from calm.experiment.edited import Pair, with_pilot
 from calm.experiment.inert import Floor, pilot_of
 from calm.experiment.pairs import Pairing, pair_up
 from calm.experiment.pulls import Crossed, Equals
@@ -86,7 +86,6 @@ class Template:
         self.first = {pair.source.id: pair for pair in self.pairing.pairs}
         self.exhausted: set[str] = set()
         self.variants: dict[tuple[str, str], Pair | None] = {}
-        self.roomed: dict[tuple[int, int], tuple[Pair, Verdict | None, Pair]] = {}
 
 
 class Remembered(Pairing):
@@ -127,7 +126,7 @@ class Remembered(Pairing):
                 self.template.exhausted.add(case)
         pilot = self._starts[case][1].pilot
         for one in shared._under[case][len(known) : count]:
-            known.append(one if pilot is None else self._with_room(one, pilot))
+            known.append(one if pilot is None else pairs.with_pilot(self.setup, self.edit, one, pilot))
         return known[:count]
 
     def as_variant(self, pair: Pair, variant: AnyEdit) -> Pair | None:
@@ -141,14 +140,7 @@ class Remembered(Pairing):
                 self.seen(found, self.template)
         found = self.template.variants[key]
         pilot = self._starts[case][1].pilot
-        return found if found is None or pilot is None else self._with_room(found, pilot)
-
-    def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
-        key = id(pair), id(pilot)
-        known = self.template.roomed.get(key)
-        if known is None:
-            known = self.template.roomed[key] = pair, pilot, super()._with_room(pair, pilot)
-        return known[2]
+        return found if found is None or pilot is None else pairs.with_pilot(self.setup, variant, found, pilot)
 
 
 class RememberedEquals(Equals):
@@ -203,6 +195,8 @@ class QuickArms(Arms):
             if known is None:
                 shown = [row.pair.ask(number + 1)[0].slots for number in range(len(given[2]))]
                 one, other, third = ([Judgment(v) for v in arm] for arm in given)
+                if other:
+                    self._floors[row.pair.source.id, row.pair.variant, 1] = row.pair.floor(1)
                 trial = self._trial(row.pair, one, other, third, shown)
                 assert isinstance(trial, Trial), "every ask has a reply"
                 known = memory.trials[key] = row.pair, trial
@@ -248,6 +242,7 @@ class Memory:
         self._contents: dict[str, Prompt] = {}
         self._floors: dict[tuple[object, ...], Floor] = {}
         self._pilots: dict[int, tuple[Case, Case]] = {}
+        self._piloted: dict[tuple[int, int], tuple[Pair, Verdict | None, Pair]] = {}
         self._asks: dict[tuple[int, int, int], tuple[Pair, tuple[Recipe[Case], int]]] = {}
         self._shown: dict[int, tuple[Case, tuple[str, ...]]] = {}
         self._rows: dict[int, tuple[Finding, Trials]] = {}
@@ -300,6 +295,7 @@ class Memory:
                 (pulls, "Arms", partial(QuickArms, self)),
                 (pulls, "clopper_pearson", _clopper_pearson),
                 (pairs, "pilot_of", self._pilot_of),
+                (pairs, "with_pilot", self._with_pilot),
                 (Pair, "floor", floor),
                 (Pair, "ask", ask),
                 (Case, "slots", property(self._slots)),
@@ -315,6 +311,13 @@ class Memory:
                 stack.enter_context(patch.object(where, name, new))
             stack.enter_context(patch.dict(cast(Any, MEASURES), _remembering_measures()))
             yield
+
+    def _with_pilot(self, setup: Setup, edit: AnyEdit, pair: Pair, pilot: Verdict | None) -> Pair:
+        key = id(pair), id(pilot)
+        known = self._piloted.get(key)
+        if known is None:
+            known = self._piloted[key] = pair, pilot, with_pilot(setup, edit, pair, pilot)
+        return known[2]
 
     def _pair_up(self, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, *, ties: bool = False) -> Pairing:
         return Remembered.of(self._templates[id(edit), id(against), ties], setup, self._note)

@@ -65,7 +65,6 @@ def rows() -> tuple[Row, ...]:
         *_few(),
         *_others(),
         *_covered(),
-        *_claims(),
     )
     assert len({row.key for row in made}) == len(made), "each row has a name of its own"
     return made
@@ -284,8 +283,8 @@ class OneVariant:
         return replace(self.limit, variant=variants[seed % len(variants)]).measure(seed)
 
 
-FEW_SIZES: Final = (60, 80, 100, 120, 150, 200)
-GREEN_OF: Final[Mapping[int, float]] = {60: 0.85, 80: 0.85, 100: 0.90, 120: 0.90, 150: 0.90, 200: 0.95}
+FEW_SIZES: Final = (60, 120, 200)
+GREEN_OF: Final[Mapping[int, float]] = {60: 0.85, 120: 0.90, 200: 0.95}
 """How often a sound judge must be green on so many cases."""
 MOST_CALLS_OF_60: Final[Mapping[str, int]] = {"noise 0": 900, "noise .05": 1500, "noise .10": 2200}
 
@@ -299,7 +298,7 @@ def _few() -> Iterator[Row]:
             condition = Whole(judge=name, cases=n, limits="attainable", ties="tie", runs=40)
             whose = Promised(condition) if name == "noise .10" else condition  # the judge of the run's first line
             yield Row("few cases", f"{name}, {n} cases", whose, {"green": GREEN_OF[n]}, most)
-    for n in (60, 120, 200):
+    for n in FEW_SIZES:
         for name in FROZEN:
             condition = Whole(judge=name, cases=n, limits="attainable", ties="tie", frozen=True, runs=40)
             yield Row("few cases", f"{name}, {n} cases", condition, {"green": GREEN_OF[n]}, {"fail": 0.02})
@@ -429,12 +428,3 @@ def _covered() -> Iterator[Row]:
         condition = Covered("pairs, beta", 200, cluster)
         label = f"pairs, beta, 200 cases, {cluster} a question"
         yield Row("coverage", label, condition, dict.fromkeys(names, 0.945), first=2)
-
-
-def _claims() -> Iterator[Row]:
-    for claim in (PULL, NET, GAIN):
-        limit = AtLimit(claim).room
-        for name in ("noise 0", "noise .05", "beta"):
-            for truth in (0.0, 0.02, 0.05, limit, limit + 0.10, limit + 0.20):
-                condition = AtLimit(claim, PROBE, name, beyond=truth - limit, runs=300)
-                yield Row("one claim", f"{claim}, {name}, true {truth:.2f}", condition, first=3)

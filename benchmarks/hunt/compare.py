@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from benchmarks.hunt.rules import EASY, HARD, MIDDLING, RULES, judge_of
 from benchmarks.hunt.writer import rewrites
-from benchmarks.pages import put
+from benchmarks.pages import measured, note, noted, put
 from calm.cases import bundled, sample
 from calm.core.case import Case, digest
 from calm.core.reasons import Reason
@@ -59,7 +59,6 @@ SEEDS: Final = 4
 """So many seeds take about 7 minutes of one core."""
 NOISE: Final = 0.05
 LEVEL: Final = 0.05
-OPEN, CLOSE = "<!-- generated: hunts -->\n", "<!-- end: hunts -->"
 
 _PART = r"<{0}>\n(.*?)\n</{0}>"
 
@@ -243,10 +242,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for method in options.methods
     ]
     found = rows_in(options.rows)
+    if options.rows:
+        note(options.rows)
     found |= {row.key: row for row in run([k for k in wanted if k not in found], options.rows, options.workers)}
     text = "\n".join(table([row for row in found.values() if row.noise == options.noise])) + "\n"
     if options.write:
-        put(options.write, OPEN, text, CLOSE)
+        put(options.write, "hunts", text, noted(options.rows) if options.rows else measured())
     print(text)
 
 

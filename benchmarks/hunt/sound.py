@@ -15,7 +15,7 @@ from pathlib import Path
 from scipy.stats import beta
 
 from benchmarks.hunt.judges import hunted, ruled
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from calm.plugins.search.subjects import Bounds
 
 NOISES = (0.05, 0.15, 0.25)
@@ -52,8 +52,7 @@ def main() -> None:
                 print(rows[-1], flush=True)
     table = "\n".join(rows)
     if options.write:
-        text = f"\nWith {options.asks} asks a hunt:\n\n{table}\n"
-        put(options.write, "<!-- measured: sound -->", text, "<!-- end: sound -->")
+        put(options.write, "sound", f"With {options.asks} asks a hunt:\n\n{table}", measured())
 
 
 if __name__ == "__main__":

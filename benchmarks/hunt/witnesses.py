@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.hunt.judges import hunted, ruled
-from benchmarks.pages import put
+from benchmarks.pages import measured, put
 from calm.plugins.search.findings import Finding
 from calm.plugins.search.subjects import Bounds
 from calm.strategies.shrinking import tokens_of
@@ -102,8 +102,7 @@ def main() -> None:
                     others = [said for right, _, said in told if not right]
                     print(rows[-1], "others:", others, flush=True)
     if options.write:
-        table = "\n".join(rows)
-        put(options.write, "<!-- measured: witnesses -->", f"\n{table}\n", "<!-- end: witnesses -->")
+        put(options.write, "witnesses", "\n".join(rows), measured())
 
 
 if __name__ == "__main__":

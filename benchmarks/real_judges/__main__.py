@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from benchmarks.pages import carry, note, noted, put
 from benchmarks.real_judges import comparing, page
 from benchmarks.real_judges.resampling import Tally, resample, ruled
 from benchmarks.real_judges.tables import AGREED, CLAIMS, Table, agreeing, specs, tables
@@ -170,12 +171,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = options.rows.read_text("utf-8").splitlines() if options.rows.exists() else []
     rows: list[Row] = [json.loads(line) for line in lines if line.endswith("}")]  # a last line may be torn
     if options.write:
-        options.write.write_text(page.written(rows, options.write.read_text("utf-8"), options.samples), "utf-8")
+        for name, table in page.tables(rows, options.samples).items():
+            put(options.write, name, table, noted(options.rows))
         options.write.with_suffix(".csv").write_text(page.as_csv(rows, options.samples), "utf-8")
         return 0
     if options.keep:
+        carry(options.keep.with_suffix(".md"), options.rows)
         kept = page.from_csv(options.keep.read_text("utf-8"))
         rows += _added(options.rows, [row for row in kept if not row["judge"].startswith(options.only)], rows)
+    note(options.rows)
     known = frozenset(key_of(row) for row in rows)
     judges = [judge for judge in specs() if options.keep or judge.startswith(options.only)]
     left = [row for row in wanted(judges, options.samples) if key_of(row) not in known]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
@@ -13,7 +12,6 @@ from typing import Any, Final
 from benchmarks.real_judges.figures import Row, gold, markdown, position, scores
 from benchmarks.real_judges.tables import CLAIMS
 
-BLOCK: Final = re.compile(r"(<!-- generated: (real-judges[a-z-]*) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 WANTED: Final = 0.94
 """The least coverage of a bound at .95."""
 MOST: Final = 0.05
@@ -41,14 +39,10 @@ DESIGNS: Final = {
 }
 
 
-def written(rows: Sequence[Row], text: str, samples: int) -> str:
-    """Return the page with its tables made from the rows with so many samples; an error names an unknown table."""
+def tables(rows: Sequence[Row], samples: int) -> dict[str, str]:
+    """Return the tables of the page by the names of their blocks, made from the rows with so many samples."""
     kept = [row for row in rows if row["kind"] == "figures" or row["samples"] == samples]
-
-    def block(found: re.Match[str]) -> str:
-        return f"{found[1]}{TABLES[found[2]](kept).rstrip()}\n{found[4]}"
-
-    return BLOCK.sub(block, text)
+    return {name: table(kept) for name, table in TABLES.items()}
 
 
 def as_csv(rows: Sequence[Row], samples: int) -> str:

@@ -156,11 +156,9 @@ def test_the_results_page_names_exactly_the_fields_of_the_whole():
 
 def test_the_table_of_planted_biases_has_every_row_and_column():
     """The table in the docs is one that the benchmark wrote, with all its judges and suites."""
-    from benchmarks import planted_biases
+    from benchmarks import pages, planted_biases
 
-    page = (DOCS / "measured" / "planted-biases.md").read_text("utf-8")
-
-    table = page.partition(planted_biases.OPEN)[2].partition(planted_biases.CLOSE)[0]
+    table = pages.block(DOCS / "measured" / "planted-biases.md", "planted-biases")
     assert re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE) == [row.planted for row in planted_biases.gate_rows()]
     assert table.count(f"| planted | {' | '.join(planted_biases.columns())} | exit |") == len(planted_biases.TASKS)
 
@@ -564,5 +562,7 @@ def test_the_page_on_recorded_verdicts_shows_what_its_commands_say(tmp_path, mon
 
 
 def test_people_read_at_most_60_000_words():
-    """Decisions included; tables and blocks apart."""
-    assert sum(words_of(path.read_text("utf-8")) for path in DOCS.rglob("*.md")) <= 60_000
+    """Decisions included; tables apart, with what stands under them of how they were measured, and blocks."""
+    from benchmarks import pages
+
+    assert sum(words_of(pages.figures(path.read_text("utf-8"))) for path in DOCS.rglob("*.md")) <= 60_000

@@ -1,10 +1,11 @@
 """The reader against replies whose verdict a person wrote down: ten languages, six formats, sixteen public prompts."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from benchmarks import reader
+from benchmarks import pages, reader
 
 MOST_MISREAD = 0.001
 MOST_LOST = 0.02
@@ -55,6 +56,14 @@ def test_of_the_replies_that_the_rules_were_not_made_for_as_few_are_misread(styl
 
     assert misread <= MOST_HELD_OUT[0] * n
     assert lost <= MOST_HELD_OUT[1] * real
+
+
+def test_the_page_shows_these_figures(found, styled):
+    """`python -m benchmarks.reader --write docs/reference/reader.md` would not change them."""
+    page = Path(__file__).parents[2] / "docs" / "reference" / "reader.md"
+
+    assert pages.block(page, "reader") == reader.tables(found)
+    assert pages.block(page, "reader-styles").startswith(reader.tables(styled, reader.STYLE_HEADS))
 
 
 def test_the_first_half_has_every_language_format_and_kind(found):

@@ -10,6 +10,7 @@ from statistics import fmean
 
 import pytest
 
+from benchmarks import pages
 from benchmarks.real_judges import comparing, page, resampling
 from benchmarks.real_judges.page import FROM, MOST, WANTED
 from benchmarks.real_judges.tables import CLAIMS, ran, replayed, specs, tables
@@ -27,9 +28,7 @@ DOES_NOT_FLIP = {"1": "2", "2": "1"}
 
 def block(name):
     """Return the cells of a generated table of the page, by the judge in the first one."""
-    text = PAGE.read_text("utf-8")
-    body = re.search(rf"<!-- generated: {name} -->\n(.*?)<!-- end", text, re.DOTALL)[1]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines()[2:]]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in pages.block(PAGE, name).splitlines()[2:]]
     return {row[0].strip("`"): row[1:] for row in rows}
 
 

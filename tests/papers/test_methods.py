@@ -1,12 +1,14 @@
 """Each method of the publications is given by a command: a small run of it calls what the table names."""
 
 import ast
+import re
 import shutil
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from benchmarks import own_data, pages, papers
 from benchmarks.methods import METHODS
 from benchmarks.paper_lines import PAPERS
 from benchmarks.papers import BY
@@ -17,6 +19,7 @@ from tests.servers import wire_server
 from tests.servers.authors import MARKS, authors_respond
 
 TESTS = Path(__file__).parents[1]
+PAGE = TESTS.parent / "docs" / "measured" / "papers.md"
 EVERY = [(paper, method) for paper, methods in METHODS for method in methods]
 UDA = ["--answers", "cases.jsonl", "--weights", "agreement", "--epochs", "2", "--keep-collapsed", "-o", "m.safetensors"]
 PRINTED = TESTS / "papers" / "data" / "uda_human_"
@@ -122,6 +125,31 @@ def test_each_figure_is_computed_by_what_serves_users(place):
 
 def test_two_printed_numbers_are_no_reproduction():
     """No figure that comes from other printed numbers is counted as equal."""
+    counted = dict(re.findall(r"^\| (.+) \| (\S+) \| \S+ \|$", papers.counts(), re.MULTILINE))
+
+    assert [title for title, _ in PAPERS if counted[title] == "-"] == [
+        title for place, (title, _) in enumerate(PAPERS) if not any(one.raw and one.by for one in figures(place)[0])
+    ]
+
+
+def test_each_figure_of_a_source_belongs_to_a_method():
+    """Its line names a method of the table, and no line claims more equal figures than its source has."""
+    names = {method.name for _, method in EVERY}
     every = [one for place in range(len(PAPERS)) for one in figures(place)[0]]
 
-    assert not [one for one in every if not one.raw and one.cells != (0, 0)]
+    assert {one.method for one in [*every, *own_data.FIGURES] if one.method} <= names
+    assert all(one.cells[1] <= one.cells[0] for one in every)
+    assert not [one.what for one in every if one.cells[1] < one.cells[0] and not one.remark]
+
+
+def test_the_commands_compute_what_a_second_program_does(run):
+    """Each figure of the small runs; the page shows the same."""
+    for name in own_data.KINDS:
+        run(name)
+
+    found = own_data.compared(Path())
+
+    assert {one.name: ours for one, ours, _ in found} == pytest.approx(
+        {one.name: second for one, _, second in found}, abs=own_data.CLOSE
+    )
+    assert pages.block(PAGE, "papers-own") == own_data.table(found)

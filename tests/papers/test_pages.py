@@ -1,8 +1,9 @@
 """The pages on papers and on self-preference hold what the commands write."""
 
+import json
 from pathlib import Path
 
-from benchmarks import fair_judges, papers, self_preference
+from benchmarks import calm_protocol, fair_judges, pages, papers, self_preference
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -14,7 +15,7 @@ def test_the_table_of_papers_is_up_to_date():
 
 def test_the_table_of_estimators_has_every_row_and_column():
     """Each estimator and each kind of judge; the figures themselves are asserted in the slow lane."""
-    block = self_preference.BLOCK.search((DOCS / "measured" / "self-preference.md").read_text("utf-8"))[2]
+    block = pages.block(DOCS / "measured" / "self-preference.md", "self-preference")
     lines = [line for line in block.splitlines() if line.startswith("| ")]
 
     named = [line.split(" | ")[0].removeprefix("| ") for line in lines]
@@ -28,9 +29,26 @@ def test_the_table_of_estimators_has_every_row_and_column():
 
 def test_the_table_of_fair_judges_has_every_row():
     """Each setting; the figures themselves are asserted in the slow lane."""
-    page = (DOCS / "measured" / "self-preference.md").read_text("utf-8")
-    lines = [line for line in fair_judges.BLOCK.search(page)[2].splitlines() if line.startswith("| ")]
+    block = pages.block(DOCS / "measured" / "self-preference.md", "self-preference-limits")
+    lines = [line for line in block.splitlines() if line.startswith("| ")]
 
     named = [line.split(" | ")[0].removeprefix("| ") for line in lines]
 
     assert named == ["judge", *(one.name for one in fair_judges.ALL)]
+
+
+def test_a_part_of_the_table_of_calms_protocol_is_measured_again(pytester):
+    """One judge and two biases stand for all, which each night measures: RR and CR, Acc and Acc_hack."""
+    options = ["--calm-judge=lexical", "--calm-sample=200", "--calm-results=found.json", "--calm-cache=off"]
+    page = DOCS / "reference" / "calm-protocol.md"
+    rows = [[c.strip() for c in line.strip("|").split("|")] for line in pages.block(page, "calm-protocol").splitlines()]
+    shown = {row[0]: row[1] for row in rows if len(row) > 1}
+
+    pytester.runpytest_inprocess("--pyargs", "calm.suites.papers", *options, "-k", "Verbosity or Fallacy")
+
+    told = json.loads((pytester.path / "found.json").read_text("utf-8"))
+    run = calm_protocol.Run("lexical", told["extras"][calm_protocol.KEY])
+    for bias in ("verbosity", "fallacy-oversight"):
+        assert run.rates(bias) == shown[bias]
+        assert run.right(bias) == shown[f"{bias}: Acc / Acc_hack"]
+    assert told["run"]["calls"]["made"] > 0
