@@ -183,11 +183,16 @@ def equal_opportunity() -> Iterator[Line]:
         "the printed one is not from these counts: pairs that people tied are probably in it, as in `parity`",
         (1, 0),
         raw=False,
-        method="demographic parity",
+        method="demographic parity over labelled pairs (`parity_labelled`)",
     )
     remark = "no counts are given"
     yield Line(
-        "seven other judges, demographic parity", "7", "-", remark=remark, cells=(7, 0), method="demographic parity"
+        "seven other judges, demographic parity",
+        "7",
+        "-",
+        remark=remark,
+        cells=(7, 0),
+        method="demographic parity over all pairs (`parity`)",
     )
 
 
