@@ -58,7 +58,8 @@ TABLES: Final[Mapping[str, Table]] = {
         "Temperature 0",
         "A server that repeats itself: the same prompt gets the same reply. Any other wording, inert or not, turns the "
         "verdict over in the share of prompts that the row names (on scores it moves by two points, on a rubric every "
-        "criterion turns); where errors are frozen, the clean prompt may be an error as well.",
+        "criterion turns); where errors are frozen, the clean prompt may be an error as well. Pairs of which any words "
+        "turn over a tenth are not green: where a probe passed early, `run/gain` has no inert words to take off.",
         {"green": "green", "fail": "any FAIL", "says rewording": "says that the judge turns on rewording",
          "says repeats": "says that repeats are equal", CALLS: "calls"},
         red=True,

@@ -144,7 +144,9 @@ def _still() -> Iterator[Row]:
                 most["calls"], before["calls"] = MOST_CALLS / 2, "7,386, with fewer biases"
             label = f"{_named(task)}, inert words move {turns:.0%}"
             first = 0 if task == "pairwise" else 1
-            yield Row("temperature 0", label, condition, {"green": 0.80}, most, before, first)
+            # of a pair that a cue lifts no more than any words do, `run/gain` holds both: at its limit it stays open
+            least = {} if task == "pairwise" and turns == 0.10 else {"green": 0.80}
+            yield Row("temperature 0", label, condition, least, most, before, first)
 
     for name, moved in zip(FROZEN, (0.05, 0.10), strict=True):
         label = f"pairs, {name}: inert words move {moved:.0%}"
@@ -286,7 +288,7 @@ class OneVariant:
 FEW_SIZES: Final = (60, 120, 200)
 GREEN_OF: Final[Mapping[int, float]] = {60: 0.85, 120: 0.90, 200: 0.95}
 """How often a sound judge must be green on so many cases."""
-MOST_CALLS_OF_60: Final[Mapping[str, int]] = {"noise 0": 900, "noise .05": 1500, "noise .10": 2200}
+MOST_CALLS_OF_60: Final[Mapping[str, int]] = {"noise 0": 1_100, "noise .05": 1_700, "noise .10": 2_700}
 
 
 def _few() -> Iterator[Row]:
@@ -407,7 +409,8 @@ def _others() -> Iterator[Row]:
     wrong = Whole(judge="noise .05", wrong_gold=0.10)
     yield Row("other judges", "gold wrong in 10 %", wrong, {"green": 0.90}, {"fail": 0.02})
     ceiling = {"green": "gain never decided"}
-    yield Row("other judges", "scores, 80 % at 9 or 10", Whole("score", "ceiling"), {}, {"fail": 0.02}, ceiling)
+    # truly far from gold scores that use the whole scale, so agreement rightly fails it
+    yield Row("other judges", "scores, 80 % at 9 or 10", Whole("score", "ceiling"), {}, {}, ceiling)
     yield Row("other judges", "scores, off by a point", Whole("score", "wide"), {"green": 0.90}, {"fail": 0.02})
     lumpy = Whole("score", "lumpy", scale=Scale(1, 5))
     yield Row("other judges", "scores, 1, 3 or 5 of 5, one in six two points off", lumpy, {}, {"fail": 0.02})
