@@ -81,7 +81,7 @@ class Bench:
 
     def __init__(self, folder):
         self.folder = folder
-        (folder / "fond.py").write_text(JUDGES, "utf-8")
+        (folder / "judges_of_twins.py").write_text(JUDGES, "utf-8")
         ties = (
             Case(
                 f"{n}{a[0]}{b[0]}",
@@ -114,7 +114,11 @@ class Bench:
         """Return what the suite finds about the first judge."""
         (self.folder / "results.json").unlink(missing_ok=True)
         words = ["-p", "no:cacheprovider", "--pyargs", "calm.suites.test_self_preference", "-q", "--calm-cache=off"]
-        words += ["--calm-judge=fond:alpha", "--calm-peers=fond:beta,fond:gamma", f"--calm-families={FAMILIES}"]
+        words += [
+            "--calm-judge=judges_of_twins:alpha",
+            "--calm-peers=judges_of_twins:beta,judges_of_twins:gamma",
+            f"--calm-families={FAMILIES}",
+        ]
         words += [f"--calm-cases={self.folder / cases}", f"--calm-results={self.folder / 'results.json'}"]
         done = run_inside(self.folder, words, env={"KIND": kind, "SEED": str(seed), "TASK": task})
         [found] = json.loads((self.folder / "results.json").read_text("utf-8"))["findings"]
@@ -209,7 +213,9 @@ def test_the_command_tells_ties_twins_and_their_kinds_apart(bench, monkeypatch, 
     files = ["--cases=ties.jsonl", "--cases=twins.jsonl", "-o", "own.json"]
     given = [f"--family={one}" for one in FAMILIES.split(",")]
 
-    status = cli.main(["self-preference", "fond:alpha", "fond:beta", "fond:gamma", *files, *given])
+    status = cli.main(
+        ["self-preference", "judges_of_twins:alpha", "judges_of_twins:beta", "judges_of_twins:gamma", *files, *given]
+    )
 
     body, told = json.loads((bench.folder / "own.json").read_text("utf-8")), capsys.readouterr().out
     [part] = [part for part in body["parts"] if part["name"] == "equal_answers"]
