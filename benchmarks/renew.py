@@ -96,7 +96,7 @@ TABLES: Final = (
         for name in ("position", "scores", "gold", "gate", "misses", "each", "sizes", "prompts")
     ),
     *(Table(name, _UDA, (f"uda --only {name} --write PAGE",), 5, seeded=False) for name in (
-        "scan", "arena", "collapse", "commands", "beyond", "bloc", "paper",
+        "scan", "arena", "collapse", "files", "beyond", "bloc", "paper",
     )),
     Table("torch", _UDA, ("uda --only torch --write PAGE",), 5, seeded=False, needs="PyTorch"),
     Table(

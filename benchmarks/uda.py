@@ -365,7 +365,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "beyond": beyond,
     "bloc": bloc,
     "collapse": collapses,
-    "commands": commands,
+    "files": commands,
     "paper": paper,
 }
 
