@@ -338,20 +338,20 @@ def item_means(table: ScoreTable, judge: str) -> ItemMeans:
     """
     Return S, R and G of a judge by item, for the items on which it scored its own text.
 
-    Means are over the available cases: a missing score of a peer shrinks the divisor. Only models that both judge and
-    write are peers; a generator that is no judge (`human`) is in no mean.
+    Means are over the available cases: a missing score shrinks the divisor. R is that of all other judges, G that to
+    authors who judge as well: a generator that is no judge (`human`) is in no mean.
 
-    Raises `EstimateError` where the judge wrote nothing, or has no peer.
+    Raises `EstimateError` where the judge wrote nothing, or there is no other judge.
     """
     grid, row = table.grid, table.grid.row(judge)
     own_column = grid.columns(judge, "self")[0]
-    peers = [name for name in grid.generators if name in grid.judges and name != judge]
-    if not peers:
-        raise EstimateError(f"expected other models that both judge and write beside {judge!r}, got none")
+    others = [name for name in grid.judges if name != judge]
+    if not others:
+        raise EstimateError(f"expected other judges beside {judge!r}, got none")
     own = table.scores[row, own_column]
     there = ~np.isnan(own)
-    received = mean_known(table.scores[[grid.row(p) for p in peers], own_column], 0)
-    given = mean_known(table.scores[row][[grid.generators.index(p) for p in peers]], 0)
+    received = mean_known(table.scores[[grid.row(name) for name in others], own_column], 0)
+    given = mean_known(table.scores[row][[i for i, name in enumerate(grid.generators) if name in others]], 0)
     return ItemMeans(own, np.where(there, received, np.nan), np.where(there, given, np.nan))
 
 
@@ -361,7 +361,7 @@ def self_evaluation(table: ScoreTable, judge: str, *, alpha: float = 0.05) -> Se
 
     Two-sided; the intervals use Student's quantile.
 
-    Raises `EstimateError` where the judge wrote nothing, has no peer, or scored fewer than two of its own texts.
+    Raises `EstimateError` where the judge wrote nothing, is alone, or scored fewer than two of its own texts.
 
     >>> from calm.plugins.self_preference.contrasts import Grid
     >>> grid = Grid(("a", "b"), ("a", "b"), {"a": "A", "b": "B"})

@@ -76,6 +76,16 @@ def test_a_constant_difference_is_a_result(own, p):
     assert found.high == pytest.approx((1 - most) * found.mean + most * 4)
 
 
+def test_judges_that_wrote_nothing_are_among_the_others():
+    """What others give a judge's answers is said by all other judges; what it gives theirs needs others that write."""
+    whole = table()
+    grid = Grid(NAMES, NAMES[:1], whole.grid.families)
+    found = self_evaluation(ScoreTable(grid, whole.items, whole.scores[:, :1], 1, 5), "a")
+
+    assert found.received.mean == pytest.approx(whole.scores[1:, 0].mean())
+    assert found.given is None
+
+
 def test_a_figure_that_cannot_be_had_hides_no_other():
     """Only one of two authors judges: it has no peer that judges its texts, and its row says why; b keeps nothing."""
     one = table()
