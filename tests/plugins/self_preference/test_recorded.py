@@ -1,6 +1,7 @@
 """Recorded judges: what real models said, replayed on their own cases."""
 
 import asyncio
+import json
 import subprocess
 import sys
 
@@ -148,51 +149,51 @@ def test_the_framing_suite_runs_on_a_recorded_judge(tmp_path):
     assert "  abs(mean_shift) <= 0.08: measured -0.10 [" in output
 
 
+def findings(name, spec, tmp_path, *more):
+    """Return what a suite finds of a recorded judge, by measure, and its output."""
+    results = tmp_path / "results.json"
+    output = suite(name, spec, tmp_path, f"--calm-results={results}", *more)
+    return {one["measure"]: one for one in json.loads(results.read_text("utf-8"))["findings"]}, output
+
+
 def test_other_suites_are_not_tested(tmp_path, subtests):
     """Nothing is withstood that was never asked."""
     for name in ["test_authority.py", "test_bandwagon.py", "test_sensitivity.py", "test_verbosity.py"]:
         with subtests.test(name=name):
-            output = suite(name, GEMINI, tmp_path)
+            found, output = findings(name, GEMINI, tmp_path)
 
-            assert "\ntested: 0 of " in output
+            assert {one["outcome"] for one in found.values()} == {"NOT_TESTED"}
             assert "no claim passed" in output
-            assert "(no verdict" in output
 
 
 def test_the_self_preference_suite_runs_on_its_whole_table(tmp_path, subtests):
     """On all items, whatever the sample: observed where nobody knows which headline is better, else decided."""
-    for spec, claims in [
-        (
-            GEMINI,
-            ["\nbiases: 1 ", "not tested: self-preference (only observed", "with gold labels it is claimed"],
-        ),
-        (
-            "recorded:ifeval/Qwen-235B",
-            ["\nUNDECIDED self-preference/own_pull: ", "  own_pull <= 0.08: measured 0.12 [0.03, 0.18], n=538"],
-        ),
-        ("recorded:ifeval/Gemma-27B", ["\nGREEN (exit 0): every claim holds"]),
+    for spec, measure, outcome in [
+        (GEMINI, "self_preference_excess", "OBSERVED"),
+        ("recorded:ifeval/Qwen-235B", "own_pull", "UNDECIDED"),
+        ("recorded:ifeval/Gemma-27B", "own_pull", "PASS"),
     ]:
-        with subtests.test(spec=spec, claims=claims):
-            output = suite("test_self_preference.py", spec, tmp_path)
+        with subtests.test(spec=spec):
+            found, _ = findings("test_self_preference.py", spec, tmp_path)
 
-            for claim in claims:
-                assert claim in output
+            assert {name: one["outcome"] for name, one in found.items()} == {measure: outcome}
 
 
 def test_the_sample_does_not_cut_the_table(tmp_path):
     """The figures are those of all recorded verdicts."""
-    output = suite("test_self_preference.py", "recorded:ifeval/Qwen-235B", tmp_path, "--calm-sample=10")
+    found, _ = findings("test_self_preference.py", "recorded:ifeval/Qwen-235B", tmp_path, "--calm-sample=10")
 
-    assert "measured 0.12 [0.03, 0.18], n=538" in output
+    one = found["own_pull"]
+    assert (round(one["value"], 2), round(one["low"], 2), round(one["high"], 2), one["n"]) == (0.12, 0.03, 0.18, 538)
 
 
 def test_a_recorded_judge_is_asked_as_often_as_it_has_verdicts(tmp_path):
     """One clean and one perturbed ask, whatever the user says: two have no second verdict."""
     options = ([], ["--calm-repeats=2+2"])
-    said = [suite("test_framing.py", GEMINI, tmp_path, "--calm-sample=1000", *more) for more in options]
+    said = [findings("test_framing.py", GEMINI, tmp_path, "--calm-sample=1000", *more) for more in options]
 
-    assert "1178 asks were needed, as many as the 1178 of all cases" in said[0]
-    assert all("measured -0.10" in one for one in said)
+    assert all(" 1,178 " in output for _, output in said)
+    assert [round(found["mean_shift"]["value"], 2) for found, _ in said] == [-0.10, -0.10]
 
 
 def test_accuracy_on_criteria_is_tested_where_their_truth_is_known(tmp_path):
