@@ -38,7 +38,7 @@ def public(tree):
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     for node in tree.body:
         if isinstance(node, kinds) and not node.name.startswith(("_", "pytest_", "test_")):
-            registered = any("perturbation" in ast.unparse(one) for one in node.decorator_list)
+            registered = re.search("perturbation|mitigation|_filter", " ".join(map(ast.unparse, node.decorator_list)))
             if not registered:
                 yield node.name
 
