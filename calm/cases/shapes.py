@@ -134,12 +134,17 @@ def with_fewer(case: Case, sizes: Iterable[int]) -> list[Case]:
     """
     Return a case with so many of its answers, once for each size that it has, smaller sets within larger ones.
 
-    The best answer is in all of them; the case decides by its id which others. Ids end with the size. All have the tag
-    `cluster`, as they are about one question.
+    The best answer is in all of them, by `better` or else by gold scores; the case decides by its id which others. Ids
+    end with the size. All have the tag `cluster`, as they are about one question.
     """
     from calm.experiment.pairs import CLUSTER
 
-    ids = sorted((a.id for a in case.answers), key=lambda one: (one != case.better, digest("fewer", case.id, one)))
+    def place(name: str) -> tuple[bool, float, str]:
+        worth = case.worth(name)
+        return name != case.better, 0.0 if worth is None else -worth, digest("fewer", case.id, name)
+
+    best, *others = sorted((a.id for a in case.answers), key=place)
+    ids = [best, *sorted(others, key=lambda name: digest("fewer", case.id, name))]
     tags = {**case.tags, CLUSTER: case.tags.get(CLUSTER, case.id)}
     return [
         replace(

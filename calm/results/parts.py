@@ -106,8 +106,8 @@ PARTS: Final[Mapping[str, Words]] = {
     "self_enhancement": Words(
         "CALM's error of self-enhancement",
         "Err_SE: y_self / y_other - 1, of the mean scores of a judge's own answers by itself and by the others, on its "
-        "scale; it needs no gold, and leniency is in it. unread: the greater share of either side's scores that hold "
-        "no verdict; above 5 % there is no Err_SE.",
+        "scale; it needs no gold, and leniency is in it. unread: the greater share of the scores behind either mean "
+        "that hold no verdict; above 5 % there is no Err_SE.",
     ),
     "framing_differences": Words(
         "what the framing changes", "Standard framing less the other one, over the same questions."

@@ -161,6 +161,20 @@ def test_fewer_answers_are_shown_in_smaller_sets_within_larger_ones(files, capsy
     assert not (files / "other.jsonl").exists()
 
 
+def test_the_best_answer_by_gold_scores_is_in_each_smaller_set(files):
+    """Cases that name no better one keep the answer with the highest score."""
+    cases = [
+        {"id": f"q{n}", "question": f"Q {n}?", "answers": [{"id": f"x{k}", "text": f"text {n} {k}"} for k in range(5)]}
+        | {"scores": {f"x{k}": float(k) for k in range(5)}}
+        for n in range(8)
+    ]
+    (files / "scored.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")
+
+    run("cases", "fewer", "scored.jsonl", "--sizes", "2", "-o", "two.jsonl")
+
+    assert all("x4" in case.scores for case in read_cases("two.jsonl"))
+
+
 def test_check_warns_of_heuristics_and_of_texts(files, capsys):
     """A planted shortcut, equal answers and a question that occurs twice are told; only --strict makes them fail."""
     rows = [

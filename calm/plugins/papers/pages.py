@@ -200,7 +200,7 @@ def _facts(found: CalmProtocol) -> list[tuple[str, str]]:
         whole = GROUPS["all"]
         rated = sum(found.of(bias).robustness_rate is not None for bias in whole)
         name = f"BIS (CR - mean RR{f' of {rated} of {len(whole)} biases' if rated < len(whole) else ''})"
-        facts.append((name, f"{decimal(found.intensity['all'])} ({', '.join(kinds)})"))
+        facts.append((name, f"{decimal(found.intensity.get('all'))} ({', '.join(kinds)})"))
     if found.reasoning:
         told = ratio(found.reasoning, ("Acc_ori", "Acc_CoT", "AIR"))
         facts.append(("chain-of-thought", told))

@@ -610,18 +610,17 @@ def _enhancement(tables: Tables, found: SelfEvaluation) -> dict[str, float | Non
     """
     Return CALM's error of a judge, the mean scores that it divides, on the judge's scale, and how many are unread.
 
-    The error is None above `MOST_UNREAD` of its scores of own answers, or of the others' scores of others' answers.
+    The error is None where more than `MOST_UNREAD` of its scores of its own answers, or of the others' scores of these,
+    hold no verdict.
     """
     assert found.received is not None
-    scale = tables.scales.get(found.judge, Scale(0.0, 1.0))
+    table, scale = tables.points, tables.scales.get(found.judge, Scale(0.0, 1.0))
     own, others = (scale.low + one.mean * (scale.high - scale.low) for one in (found.own, found.received))
-    mine, rest = (
-        [one for name, one in tables.unread.items() if (name == found.judge) == mine] for mine in (True, False)
-    )
-    gone = max(
-        sum(one.own_unread for one in mine) / max(1, sum(one.own_asked for one in mine)),
-        sum(one.unread - one.own_unread for one in rest) / max(1, sum(one.asked - one.own_asked for one in rest)),
-    )
+    lacking = np.isnan(table.scores[:, table.grid.columns(found.judge, "self")[0]])
+    written = {item_of(case) for case in tables.cases if any(a.author == found.judge for a in case.answers)}
+    asked = np.array([item in written for item in table.items]) if written else ~lacking.all(axis=0)
+    mine = np.arange(len(lacking)) == table.grid.row(found.judge)
+    gone = max(float(lacking[rows][:, asked].mean()) for rows in (mine, ~mine))
     known = others > 0 and gone <= calm_errors.MOST_UNREAD
     error = calm_errors.self_enhancement_error(own, others) if known else None
     return {"y_self": own, "y_other": others, ERROR: error, "unread": gone}

@@ -14,6 +14,8 @@ from typing import Final, TypeAlias
 
 from calm.models.wire import Json
 from calm.plugins.self_preference.contrasts import SAME
+from calm.plugins.self_preference.pairs import TIES
+from calm.plugins.self_preference.pairs import TWINS as MADE
 from calm.plugins.self_preference.parts import MEAN
 from calm.results.parts import aligned, words_of
 from calm.results.reports.charts import finite
@@ -52,13 +54,14 @@ EXCESS, SCORES, OUTSIDER = "self_preference_excess", "score_excess", "excess_ove
 _PULL = Column("pull", "own less others preferred, of 100 equally good pairs", 100, 0)
 _TWINS = Column("on twins", "own words less others' preferred, of 100 pairs that say the same", 100, 0)
 _EXCESS = Column("excess", "own taken beyond judges of other families, of 100", 100, 0)
+_UNREAD_PAIRS = Column("unread", "own pairs with an unreadable order, of 100; they are in no figure", 100, 0)
 _UNREAD = Column("unread", "replies without a readable verdict, of 100; they are in no figure", 100, 0)
 COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
     "pairwise": {
         PULL: _PULL,
         TWINS: _TWINS,
         EXCESS: _EXCESS,
-        "unread": _UNREAD,
+        "unread": _UNREAD_PAIRS,
         "own": Column("own", "own answers that won, of 100 pairs with one", 100, 0),
         "other": Column("other", "others that won", 100, 0),
         "gap": Column("gap", "agrees more often with people who prefer its own, of 100", 100, 0),
@@ -149,7 +152,9 @@ def _told(body: Mapping[str, Json], kind: str, name: str, figures: Mapping[str, 
     for judge in sure[:1]:
         first = figures[judge]
         value, low, high = (number / (unit if name == SCORES else 1) for number in first)
-        yield f"{of_judge(judge, name, (value, low, high), kind, scale)}, from {counts[judge]} questions)."
+        alike = _outsiders(body, judge, name)
+        same = "" if alike is None else f"; other families prefer the same in {column.shown(alike)} more"
+        yield f"{of_judge(judge, name, (value, low, high), kind, scale)}, from {counts[judge]} questions{same})."
         for words, alike in (("Likewise", True), ("The other way round", False)):
             if some := {one: figures[one] for one in sure[1:] if (figures[one][0] * first[0] > 0) == alike}:
                 yield f"{words} {_each(column, some)}."
@@ -164,6 +169,13 @@ def _told(body: Mapping[str, Json], kind: str, name: str, figures: Mapping[str, 
         spread = " to ".join(dict.fromkeys(column.shown(end) for end in (min(values), max(values))))
         bounds = f"bounds {column.shown(min(lows))} to {column.shown(max(highs))}"
         yield f"No preference is proven of {who}: {spread}{_unit(column, body)} ({bounds})."
+
+
+def _outsiders(body: Mapping[str, Json], judge: str, name: str) -> float | None:
+    """Return the pull of judges of other families on the same pairs, where the record has it."""
+    kind = {PULL: TIES, TWINS: MADE}.get(name)
+    rows = [row for row in _parts(body).get("equal_answers", []) if (row.get("judge"), row.get("of")) == (judge, kind)]
+    return finite(rows[0].get("outsiders")) if rows else None
 
 
 def _each(column: Column, figures: Mapping[str, Figure]) -> str:
@@ -285,7 +297,7 @@ def left_out(counts: Json | Mapping[str, int]) -> list[str]:
 def title(body: Mapping[str, Json]) -> str:
     """Return what was judged: how many questions, of how many, and the kind of verdicts."""
     asked, items = as_mapping(body.get("questions")), body.get("items")
-    drawn = f" of {asked['of']}" if asked and asked.get("of") != asked.get("n") else ""
+    drawn = f" of {asked.get('of')}" if asked.get("of") != asked.get("n") else ""
     noun = "question" if items == 1 and not drawn else "questions"
     return f"{items}{drawn} {noun}{' (--sample)' if drawn else ''}, {body.get('kind')} verdicts"
 
@@ -343,13 +355,12 @@ def _together(body: Mapping[str, Json], ranked: Sequence[Row]) -> Iterator[tuple
     if known:
         moved = sum(one != other for one, other in places)
         own = f"own verdicts change {f'{moved} of {len(ranked)} places' if moved else 'no place'}"
-        yield "Best authors", f"{', '.join(name for _, name in known[:MOST])}; {own}"
-    firsts: dict[str, list[str]] = {}
-    for one in objects(panel.get("leave_one_out")):
-        firsts.setdefault(str(one.get("best")), []).append(str(one.get("judge")))
-    usual = max(firsts, key=lambda best: len(firsts[best]), default="")
-    if others := [f"{best} without {_names(without, 0)}" for best, without in firsts.items() if best != usual]:
-        yield "First in the ranking", f"{usual}, but {', '.join(others)}"
+        firsts: dict[str, list[str]] = {}
+        for one in objects(panel.get("leave_one_out")):
+            firsts.setdefault(str(one.get("best")), []).append(str(one.get("judge")))
+        others = [f"{best} is first without {_names(without, 0)}" for best, without in firsts.items()]
+        changed = [text for best, text in zip(firsts, others, strict=True) if best != known[0][1]]
+        yield "Best authors", "; ".join([", ".join(name for _, name in known[:MOST]), own, *changed])
 
 
 def _framed(body: Mapping[str, Json], tests: Sequence[Row]) -> Iterator[tuple[str, str]]:

@@ -120,6 +120,15 @@ def test_above_a_twentieth_of_unread_replies_there_is_no_figure_of_an_arm(arm, s
                 assert whole.robustness_rate.value == pytest.approx(0.95)
 
 
+def test_biases_of_one_kind_of_data_have_their_intensity_alone():
+    """Too much is unread in the bias that all data share: BIS of the others stands, and all can be shown."""
+    silent = [(("good", UNREAD), ("good",))] * 4
+    run = audit("j", observed("verbosity", [STEADY] * 4), observed("position", silent))
+
+    assert set(calm_protocol(run).intensity) == {"fact"}
+    assert any("fact" in line for line in lines_of(calm_protocol(run)))
+
+
 def test_a_bias_of_two_sides_is_not_told_by_one_of_them():
     """The other side is unread: no RR of distraction, though its record keeps that of the side that was read."""
     silent = [(("good", "good"), (UNREAD,))] * 4

@@ -36,7 +36,7 @@ class Judge:
 
 
 m1, m2, m3 = Judge("m1"), Judge("m2"), Judge("m3")
-hoarse = Judge("m1", mute=90)
+hoarse, other = Judge("m1", mute=90), Judge("m2", mute=90)
 '''
 ITEMS, MUTE = 20, 90
 FAMILIES = [f"{name}={name}" for name in NAMES]
@@ -115,7 +115,29 @@ def test_of_scores_that_nobody_can_read_there_is_no_error(folder):
     assert calm_protocol(run).enhancement is None
     assert str(calm_protocol(run).of("self-enhancement").reason).startswith(f"{gone:.0%} of the scores")
     others = calm_protocol(replace(run, judge=replace(run.judge, model="m2"))).enhancement
-    assert (others is None) == (fmean(unread("m1", text) / 2 for text in texts if not text.startswith("m1")) > 0.05)
+    assert (others is None) == (fmean(unread("m1", text) / 2 for text in texts if text.startswith("m2")) > 0.05)
+
+
+def test_only_scores_of_a_judges_own_answers_can_take_its_error_away(folder):
+    """Answers of authors who judge nothing do not thin out what the others left unread of its own."""
+    more = []
+    for item in range(ITEMS):
+        for author in ("w1", "w2", "w3", "w4"):
+            answer = {"id": "x", "text": f"{author} says {item}.", "author": author}
+            more.append({"id": f"q{item}-{author}", "question": f"Why {item}?", "answers": [answer]})
+            more[-1]["tags"] = {"item": f"q{item}", "families": json.dumps({author: author})}
+    with (folder / "bare.jsonl").open("a", encoding="utf-8") as file:
+        file.write("".join(json.dumps(one) + "\n" for one in more))
+
+    own_preference(["authors:m1", "authors:other", "authors:m3"], "bare")
+
+    body = json.loads((folder / "own.json").read_text("utf-8"))
+    [part] = [one for one in body["parts"] if one["name"] == "self_enhancement"]
+    rows = {row["judge"]: row for row in part["rows"]}
+    for judge in ("m1", "m3"):
+        gone = fmean(unread("m2", f"{judge} says {item}.") for item in range(ITEMS)) / 2
+        assert rows[judge]["unread"] == pytest.approx(gone)
+        assert (rows[judge]["self_enhancement_error"] is None) == (gone > 0.05)
 
 
 @pytest.mark.parametrize("cases", ["bare", "equal", "unequal"])

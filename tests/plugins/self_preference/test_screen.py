@@ -2,7 +2,7 @@
 
 import re
 
-from calm.plugins.self_preference.screen import headline, limits, page, summary
+from calm.plugins.self_preference.screen import beside, headline, limits, page, summary
 
 FEW = "preference cannot be told from skill: 3 questions"
 
@@ -40,6 +40,23 @@ def test_each_judge_is_in_the_sentence_that_its_bounds_allow():
     assert "averse: -30 (-40 to -10)" in other
     assert "open" in unproven
     assert unknown == f"none: {FEW}."
+
+
+def test_what_other_families_prefer_as_well_stands_beside_the_pull():
+    """A judge is not accused of what all judges like."""
+    row = {"judge": "fond", "of": "labelled ties", "outsiders": 0.89}
+    fond = record(judge("fond", (1.0, 0.04, 1.0)), parts=[{"name": "equal_answers", "rows": [row]}])
+
+    assert "from 40 questions; other families prefer the same in 89 more)" in headline(fond)
+
+
+def test_the_first_author_is_named_once():
+    """What is first without a judge is told only where it differs from the whole ranking."""
+    ranked = [{"author": name, "rank_mean": place, "rank_mean_with_own": place} for place, name in ((1, "a"), (2, "b"))]
+    left = [{"judge": "x", "best": "b"}, {"judge": "y", "best": "a"}]
+    told = dict(beside(record(judge("x"), parts=[{"name": "ranking", "rows": ranked}], panel={"leave_one_out": left})))
+
+    assert told["Best authors"] == "a, b; own verdicts change no place; b is first without x"
 
 
 def test_without_equal_answers_the_excess_is_told_in_points_and_what_it_may_be():
