@@ -251,7 +251,7 @@ def arrange(
     answered = [case for case in answered if all(answer.author is not None for answer in case.answers)]
     if not answered:
         raise EstimateError(
-            "the cases name no authors; let models answer with `calm answer` and give its file with --calm-cases"
+            "the cases name no authors; let models answer with `calm answer` and give its file as the cases"
         )
     renamed, known = _named_as_judges(answered, members)
     if family == "pairwise":

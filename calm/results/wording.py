@@ -191,7 +191,10 @@ def tested(audit: Audit) -> str:
     missing = untested(audit)
     whole = [name for name in missing if "/" not in name and _standing(audit, name) in ("", "not tested")]
     partly = {name.partition("/")[0] for name in missing if "/" in name} - {RUN}
-    parts += [f"not tested: {', '.join(whole)}"] if whole else []
+    if whole and all(f.outcome is Outcome.NOT_TESTED for f in audit.findings):  # why is all that there is to say
+        parts += [f"not tested: {names} ({reason})" for names, reason, _ in untested_by_reason(audit)]
+    elif whole:
+        parts.append(f"not tested: {', '.join(whole)}")
     parts += [f"{len(partly)} tested in part"] if partly else []
     return "; ".join(parts) or "tested: nothing"
 

@@ -80,7 +80,7 @@ def test_what_was_not_tested_is_named():
 def test_nothing_tested_is_told_as_nothing():
     """No bias, no claim; of a claim without its data nothing was tested; agreement is no bias."""
     assert told() == "tested: nothing"
-    assert told(BARE) == "biases: 1 not tested; not tested: authority"
+    assert told(BARE) == "biases: 1 not tested; not tested: authority (the judge is not shown the notes)"
     assert told(replace(ONE, outcome=Outcome.INCOMPLETE, n=2)) == f"biases: 1 {NO_RESULT}"
     assert told(replace(ONE, bias="agreement", measure="kappa")) == "tested: nothing"
 

@@ -641,7 +641,7 @@ def _with_own_answers(
     for row, one in zip(rows, found, strict=True):
         mine = next((name for name in (one.model, one.name) if name in listed), None)
         error = enhancement_of(body, mine or "")
-        if error is None:
+        if error is None or row.figures.task != "score":
             made.append(row)
             continue
         used.add(mine or "")

@@ -12,6 +12,7 @@ from statistics import fmean
 from textwrap import wrap
 from typing import Final, TypeAlias
 
+from calm.core.case import Framing
 from calm.models.wire import Json
 from calm.plugins.self_preference.contrasts import SAME
 from calm.plugins.self_preference.pairs import TIES
@@ -294,12 +295,20 @@ def left_out(counts: Json | Mapping[str, int]) -> list[str]:
     return [f"Left out, as their family is stated as unknown: answers of {', '.join(named)}{more}."]
 
 
+VOTES: Final = {
+    "each": "; each vote of a person is a label",
+    "plurality": "; the label is what most people say",
+    "majority": "; the label is what more than half of the people say",
+}
+
+
 def title(body: Mapping[str, Json]) -> str:
     """Return what was judged: how many questions, of how many, and the kind of verdicts."""
     asked, items = as_mapping(body.get("questions")), body.get("items")
     drawn = f" of {asked.get('of')}" if asked.get("of") != asked.get("n") else ""
     noun = "question" if items == 1 and not drawn else "questions"
-    return f"{items}{drawn} {noun}{' (--sample)' if drawn else ''}, {body.get('kind')} verdicts"
+    votes = VOTES.get(str(body.get("votes")), "")
+    return f"{items}{drawn} {noun}{' (--sample)' if drawn else ''}, {body.get('kind')} verdicts{votes}"
 
 
 def beside(body: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
@@ -373,12 +382,17 @@ def _framed(body: Mapping[str, Json], tests: Sequence[Row]) -> Iterator[tuple[st
         whole = row.get("dimension") in (None, dimensions[-1] if dimensions else None)
         if row.get("figure") == "own minus received" and whole and value is not None:
             by.setdefault(str(row.get("judge")), {})[str(row.get("framing"))] = value
-    both = {judge: (told["standard"], told["negative"]) for judge, told in by.items() if len(told) == 2}
+    usual = Framing.STANDARD.value
+    both = {
+        judge: (told[usual], next(value for framing, value in told.items() if framing != usual))
+        for judge, told in by.items()
+        if usual in told and len(told) > 1
+    }
     if both:
         judge = max(both, key=lambda name: abs(both[name][0] - both[name][1]))
         first, second = both[judge]
         changed = f"own less received changes most for {judge}, {first:.2f} to {second:.2f} {_points(body)}"
-        yield "Asked how bad in place of how good", changed
+        yield "Asked the other way round", changed
 
 
 def summary(body: Mapping[str, Json], width: int, written: Sequence[str] = ()) -> str:

@@ -132,6 +132,18 @@ def test_csv_holds_every_figure_as_computed_by_hand(files):
     assert main(["compare", *NAMES, "--as", "calm", "-o", "table.csv"]) == 0  # its own file may be replaced
 
 
+def test_a_judge_of_pairs_has_no_error_of_scores(files):
+    """Of two judges of one model the one that scores has Err_SE."""
+    pairs = replace(SOUND, judge=replace(SOUND.judge, model="model-scored"))
+    write(pairs, files / "pairs.json")
+
+    assert main(["compare", "pairs.json", "scored.json", "own.json", "--as", "calm", "-o", "both.csv"]) == 0
+
+    with (files / "both.csv").open(encoding="utf-8", newline="") as stream:
+        rows = {row["task"]: row for row in csv.DictReader(stream)}
+    assert (rows["pairwise"]["Err_SE"], float(rows["score"]["Err_SE"])) == ("", pytest.approx(0.25, abs=1e-6))
+
+
 def test_the_page_has_the_same_rows(files):
     """A table for each group of figures, read back from the page."""
     assert main(["compare", *NAMES, "--as", "calm", "-o", "table.html"]) == 0

@@ -59,6 +59,18 @@ def test_the_first_author_is_named_once():
     assert told["Best authors"] == "a, b; own verdicts change no place; b is first without x"
 
 
+def test_two_framings_are_told_whatever_the_other_one_is():
+    """The twin of the prompt, or its scale turned over."""
+    for other in ("negative", "inverted"):
+        rows = [
+            {"judge": "x", "figure": "own minus received", "framing": framing, "difference": {"value": value}}
+            for framing, value in (("standard", 0.1), (other, 0.7))
+        ]
+        told = dict(beside(record(judge("x"), parts=[{"name": "self_evaluation_tests", "rows": rows}])))
+
+        assert "0.10 to 0.70 points of 1 to 5" in told["Asked the other way round"]
+
+
 def test_without_equal_answers_the_excess_is_told_in_points_and_what_it_may_be():
     """0.8 points of a scale of four; where scales differ it is a share, which is said."""
     judges = judge("a", None, (0.8, 0.4, 1.2)), judge("b", None, (0.0, -0.1, 0.1))
