@@ -338,7 +338,7 @@ class Money:
             self.ledger.usd += charge.usd
             if charge.usd:
                 self.ledger.note(because(Kind.MAY_BE_BILLED, name(charge.endpoint.model)))
-            elif charge.endpoint.live:
+            elif charge.endpoint.live and charge.server.price_of(batch=charge.batch) is None:
                 self.ledger.no_price(charge.endpoint.model)
         self.end(charge.worst, used)
 

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from random import Random
 
 import pytest
@@ -940,12 +941,13 @@ def test_a_model_without_a_price_is_said_to_have_none():
 
 def test_a_failed_call_that_may_be_billed_is_not_free_where_the_price_is_unknown():
     """It was never answered, so no reply said what it used; still it is not nought dollars. One never billed is."""
-    for billed in (True, False):
-        server = Local(lambda body, number, b=billed: JudgeError("late", billed=b), model="nobody-s-model")
+    for billed, price in ((True, None), (False, None), (True, Price(0.0, 0.0, "test"))):
+        lost = partial(Local, lambda body, number, b=billed: JudgeError("late", billed=b), model="nobody-s-model")
+        server = lost() if price is None else lost(price=price)
         with engine() as running:
             running.ask(Asking(server), once(pairs(1)))
 
-        assert running.ledger.unpriced == ["nobody-s-model"] * billed
+        assert running.ledger.unpriced == ["nobody-s-model"] * (billed and price is None)
 
 
 def test_what_is_known_of_a_cost_is_a_lower_bound():
