@@ -14,7 +14,7 @@ from typing import Final
 from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.files import join
-from calm.core.measures import MEASURES
+from calm.core.measures import MEASURES, own_pull
 from calm.core.plugins import hook
 from calm.core.reasons import MENDS, Kind, Reason
 from calm.core.trials import CUED
@@ -379,6 +379,8 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     if one.bias in (RUN, BASELINE):
         return [Step("It sums up all probes: begin with the worst bias.")]
     if one.outcome is Outcome.UNDECIDED:
+        if shared := next(filter(None, (f.reason.of(Kind.SHARED_PULL) for f in one.findings)), None):
+            return [Step(f"More cases will not decide it: {shared}.")]
         needed = next(filter(None, map(plan, one.findings)), "")
         steps = [Step(f"{capital(needed) if needed else MORE}.")]
         if excess(one.lead):
@@ -394,7 +396,9 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     if command := hunt(audit, failed):
         steps.append(Step("Find the smallest text that flips it, and keep it as a test", command))
     steps += looks
-    steps.append(Step("See what else can be done", HELP.get(one.bias, MORE_HELP)))
+    own = one.lead.measure == own_pull.name
+    what = "Let other judges, or a panel, judge its answers; this says how" if own else "See what else can be done"
+    steps.append(Step(what, HELP.get(one.bias, MORE_HELP)))
     return steps
 
 
