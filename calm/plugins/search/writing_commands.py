@@ -53,8 +53,8 @@ def register_answer(commands: argparse._SubParsersAction[argparse.ArgumentParser
     answer.add_argument(
         "--twins",
         action="store_true",
-        help="one answer to each question, by the models in turn (an answer in CASES by the model whose turn it is will "
-        "do), in the words of each model",
+        help="one answer to each question, by the models in turn (an answer of that model in CASES will do), in the "
+        "words of each model",
     )
     answer.add_argument("--force", action="store_true", help="overwrite OUT, whoever wrote it")
     answer.add_argument("--sample", type=int, metavar="N", help="the first N questions (default: all)")
