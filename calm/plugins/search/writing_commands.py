@@ -72,7 +72,8 @@ def _answer(options: argparse.Namespace) -> int:
     out = Path(options.out or ("twins.jsonl" if options.twins else "answers.jsonl"))
     writers = _writers(options.writers)
     answering.families_of_writers(writers)
-    every = answering.questions(read_cases(options.cases))
+    given = read_cases(options.cases)
+    every = answering.questions(given)
     cases = every[: options.sample]
     written = (Output("-o", out, ANSWERED, options.force), Output("-o", replies.beside(out), UNUSED))
     with opened_engine(options, *written) as engine:
@@ -84,7 +85,8 @@ def _answer(options: argparse.Namespace) -> int:
         print(CONTINUE)
         return REFUSED
     answering.write_answers(out, found, force=options.force)
-    print(printable(f"wrote {out}: {len(found.cases)} of {sampled(len(cases), len(every), 'questions')}; {spent}"))
+    of = sampled(len(cases), len(every), "questions") + (f" in {len(given)} cases" if len(every) < len(given) else "")
+    print(printable(f"wrote {out}: {len(found.cases)} of {of}; {spent}"))
     if found.failures:
         print(printable(f"wrote {replies.beside(out)}: {len(found.failures)} replies that are not answers"))
     if found.missing:

@@ -307,7 +307,7 @@ def test_a_question_of_several_cases_is_one_question(tmp_path, capsys, tags):
     made = read_cases(tmp_path / "twins.jsonl")
     assert (status, calls, [case.id for case in made]) == (0, 1 + 4, ["0-0-twins", "1-0-twins"])
     assert ([case.tags[TWIN_OF] for case in made], len({item_of(case) for case in made})) == (["alpha-1", "beta-1"], 2)
-    assert "2 of 2 questions" in capsys.readouterr().out
+    assert "2 of 2 questions in 6 cases" in capsys.readouterr().out
     assert [{a.author for a in case.answers} for case in questions(pairs)] == [{"gpt-9", "qwen-9", "alpha-1"}] * 2
 
 
