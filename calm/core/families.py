@@ -65,15 +65,11 @@ PREFIXES: Mapping[str, str] = {
     "mixtral": "mistral",
     "mpt": "mpt",
     "nous-hermes": "llama",
-    "nous-hermes-2-mixtral": "mistral",
     "nova": "nova",
     "o1": "gpt",
     "o3": "gpt",
     "o4": "gpt",
     "oasst": "eleuther",
-    "oasst-rlhf-2-llama": "llama",
-    "oasst-sft-6-llama": "llama",
-    "oasst-sft-7-llama": "llama",
     "palm": "gemini",
     "phi": "phi",
     "pythia": "eleuther",
@@ -91,6 +87,7 @@ PREFIXES: Mapping[str, str] = {
     "wizardlm": "llama",
     "wizardlm-2-7b": "mistral",
     "wizardlm-2-8x22b": "mistral",
+    "yi": "yi",
     "zephyr": "mistral",
 }
 """
@@ -99,9 +96,15 @@ The beginning of a model's name, and its family; the longest one counts.
 A model that others fine-tuned is of the family of its weights (`docs/explanation/self-preference.md`).
 """
 
+_BASE: Final = re.compile(
+    r"(?:^|[-_])(falcon|gemma|glm|gpt-j|gpt-neox|llama|mistral|mixtral|mpt|phi|pythia|qwen|rwkv|t5|yi)(?![a-z])"
+)
+"""Weights that others fine-tune: the first of them that the name of a known line says decides (zephyr-7b-gemma)."""
+
 TAUGHT: Final[Mapping[str, str]] = {
     "alpaca": "gpt",
     "baize": "gpt",
+    "deepseek-r1-distill": "deepseek",
     "dolly-v1": "gpt",
     "falcon-40b-instruct": "gpt",
     "falcon-7b-instruct": "gpt",
@@ -174,7 +177,8 @@ def family_of(model: str, families: Mapping[str, str] | None = None) -> str | No
     stated = value_for(model, families or {})
     if stated is not None:
         return None if spelling(stated) == UNKNOWN else spelling(stated)
-    return _by_beginning(model, PREFIXES)
+    line, base = _by_beginning(model, PREFIXES), _BASE.search(plain(model))
+    return line if line is None or base is None else PREFIXES[base[1]]
 
 
 def _by_beginning(model: str, known: Mapping[str, str]) -> str | None:

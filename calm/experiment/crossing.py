@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
+from calm.core.annotations import Annotation, Votes, gold_of
 from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.checks import verify
 from calm.core.edits import Message
@@ -217,6 +218,7 @@ def arrange(
     seed: int = 0,
     families: Mapping[str, str] | None = None,
     option: str = "--family",
+    votes: Votes | None = None,
 ) -> CrossDesign:
     """
     Return who is asked about which cases.
@@ -231,6 +233,7 @@ def arrange(
             an author whose family is `UNKNOWN` are left out: they cannot be compared. `ALL_OTHERS` means each author
             that is no judge and has no other stated family.
         option: how the user states a family.
+        votes: what the labels of several people make the gold of a pair (None: what it is, else their majority).
 
     Raises:
         EstimateError: the data do not allow it: no authors, no own answers, no other judge, a family not known.
@@ -255,7 +258,7 @@ def arrange(
         )
     renamed, known = _named_as_judges(answered, members)
     if family == "pairwise":
-        renamed = _each_once(renamed)
+        renamed = _each_once(renamed, votes)
     if about is not None and about not in known:
         raise EstimateError(
             f"the judge's model {about!r} wrote none of the answers (authors: {', '.join(known)}); "
@@ -329,24 +332,45 @@ def _unknown(name: str, stated: Mapping[str, str]) -> bool:
     return spelling(value_for(name, stated) or "") == UNKNOWN
 
 
-def _each_once(cases: Sequence[Case]) -> list[Case]:
+def _each_once(cases: Sequence[Case], votes: Votes | None) -> list[Case]:
     """
-    Return each pair of answers once: a pair is known by its question and the ids of its answers.
+    Return each pair of answers once, with all labels of it: a pair is known by its question and the ids of its answers.
 
     Raises:
         ConfigError: an id names two answers to one question, or two cases disagree about the same pair.
     """
     if wrong := clashes(cases, strict=True):
         raise ConfigError(f"case {wrong[0].case!r}: answers: {wrong[0]}")
+
+    def gold(case: Case) -> str | None:
+        return gold_of(case.annotations.values(), [a.id for a in case.answers], votes or "majority").better
+
     found: dict[object, Case] = {}
-    for case in cases:
-        first = found.setdefault((item_of(case), frozenset(a.id for a in case.answers)), case)
-        if first.better != case.better:
+    for given in cases:
+        case = replace(given, better=gold(given)) if votes and given.annotations else given
+        key = item_of(case), frozenset(a.id for a in case.answers)
+        if key not in found:
+            found[key] = case
+            continue
+        first = found[key]
+        stated = any(one.better != gold(one) for one in (first, case))
+        if stated and first.better != case.better:
             raise ConfigError(
                 f"case {case.id!r}: better: expected {first.better!r}, as case {first.id!r} says of the same two "
                 f"answers, got {case.better!r}; keep one of them, or let `calm cases import` count the votes"
             )
+        joined = replace(first, annotations=_of_both(first, case))
+        found[key] = joined if stated else replace(joined, better=gold(joined))
     return list(found.values())
+
+
+def _of_both(first: Case, other: Case) -> dict[str, Annotation]:
+    """Return the labels of two cases; a number is nobody's name, and a person who says two things is heard twice."""
+    found = dict(first.annotations)
+    for person, said in other.annotations.items():
+        new = person.isdecimal() or found.get(person, said) != said
+        found[f"{person} ({other.id})" if new else person] = said
+    return found
 
 
 def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[list[Case], list[str]]:

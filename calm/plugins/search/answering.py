@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from calm.cases.lines import line
-from calm.core.case import Answer, Case, digest
+from calm.core.case import LETTERS, Answer, Case, Criterion, digest
 from calm.core.families import family_of
 from calm.core.names import repeated, same_model
-from calm.core.order import ITEM
+from calm.core.order import ITEM, item_of
 from calm.core.validation import Fault
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
@@ -87,17 +87,54 @@ def families_of_writers(writers: Sequence[Writer]) -> dict[str, str]:
     return found
 
 
+def questions(cases: Iterable[Case]) -> list[Case]:
+    """
+    Return one case for each question: the first one, with what the others that ask the same hold of known authors.
+
+    These are the answers, with their scores and truths, and the criteria.
+    """
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        same = groups.setdefault(item_of(case), [])
+        if not same or messages_for(case) == messages_for(same[0]):
+            same.append(case)
+    return [same[0] if len(same) == 1 else _joined(same) for same in groups.values()]
+
+
+def _joined(cases: Sequence[Case]) -> Case:
+    criteria: dict[str, Criterion] = {}
+    answers: dict[Answer, str] = {}
+    met: dict[str, dict[str, bool]] = {}
+    scores: dict[str, float] = {}
+    for case in cases:
+        alike = [c.id for c in case.criteria if criteria.setdefault(c.id, c) == c]
+        for one in case.answers:
+            if one.author is not None:
+                name = answers.setdefault(replace(one, id="", history=()), str(len(answers)))
+                known = case.met.get(one.id, {})
+                met[name] = {c: known[c] for c in alike if c in known} | met.get(name, {})
+                scores |= {name: case.scores[one.id]} if one.id in case.scores and name not in scores else {}
+    held = tuple(replace(one, id=name) for one, name in answers.items())
+    return replace(cases[0], answers=held, criteria=tuple(criteria.values()), met=met, scores=scores)
+
+
 def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> Answers:
     """
-    Let each model answer each question, and return the cases with these answers.
+    Let each model answer each question, and return the cases with these answers; `cases` are `questions`.
 
     Answers without an author go, others stay. Criteria stay, and those that a program can check are checked on each new
     answer.
 
     Raises:
-        ConfigError: the models do not fit together, or a server does not answer.
+        ConfigError: the models do not fit together, a question has too many answers, or a server does not answer.
     """
     families = families_of_writers(writers)
+    for case in cases:
+        if (count := len(_of_others(case, families)) + len(writers)) > len(LETTERS):
+            raise ConfigError(
+                f"case {case.id!r}: expected at most {len(LETTERS)} answers to a question, got {count} with those of "
+                "--with, in all cases that ask it; leave authors out"
+            )
     engine.greet(*(writer.server for writer in writers))
     texts, failures, missing = _answered([(case, writer) for case in cases for writer in writers], engine)
     done = [_with_answers(case, texts[case.id], families) for case in cases if texts[case.id]]
@@ -108,8 +145,8 @@ def twins(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> A
     """
     Return for each question one answer in the words of each model: the models take turns in writing the original.
 
-    An answer that the case holds of the model whose turn it is, is the original. A paraphrase passes the checks of
-    `calm rewrite`, or is left out. Gold labels go: they are about other answers.
+    `cases` are `questions`. An answer that the case holds of the model whose turn it is, is the original. A paraphrase
+    passes the checks of `calm rewrite`, or is left out. Gold labels go: they are about other answers.
 
     Raises:
         ConfigError: the models do not fit together, or a server does not answer.
@@ -175,9 +212,13 @@ def _fault(reply: Reply) -> Fault | None:
     return fault or replies.declined(reply)
 
 
+def _of_others(case: Case, models: Iterable[str]) -> list[Answer]:
+    written = [a for a in case.answers if a.author is not None]
+    return [a for a in written if not any(same_model(a.author or "", model) for model in models)]
+
+
 def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case:
-    others = [a for a in case.answers if a.author is not None]
-    kept = [a for a in others if not any(same_model(a.author or "", model) for model in texts)]
+    kept = _of_others(case, texts)
     new = [Answer("", text, author=model) for model, text in texts.items()]
     drawn = sorted([*kept, *new], key=lambda a: digest("answer order", case.id, a.author or "", a.text))
     ids = [f"a{place}" for place in range(1, len(drawn) + 1)]

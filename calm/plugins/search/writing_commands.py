@@ -39,7 +39,7 @@ def register_answer(commands: argparse._SubParsersAction[argparse.ArgumentParser
         "`calm self-preference` reads the file.",
         "calm answer cases.jsonl --with a.toml,b.toml -o answers.jsonl",
     )
-    answer.add_argument("cases", metavar="CASES", help="cases as JSON Lines; their own answers are not used")
+    answer.add_argument("cases", metavar="CASES", help="cases as JSON Lines; answers without an author are not used")
     answer.add_argument(
         "--with",
         dest="writers",
@@ -53,7 +53,8 @@ def register_answer(commands: argparse._SubParsersAction[argparse.ArgumentParser
     answer.add_argument(
         "--twins",
         action="store_true",
-        help="one answer to each question, by the models in turn (or theirs in CASES), in the words of each model",
+        help="one answer to each question, by the models in turn (an answer of that model in CASES will do), in the "
+        "words of each model",
     )
     answer.add_argument("--force", action="store_true", help="overwrite OUT, whoever wrote it")
     answer.add_argument("--sample", type=int, metavar="N", help="the first N questions (default: all)")
@@ -71,7 +72,8 @@ def _answer(options: argparse.Namespace) -> int:
     out = Path(options.out or ("twins.jsonl" if options.twins else "answers.jsonl"))
     writers = _writers(options.writers)
     answering.families_of_writers(writers)
-    every = read_cases(options.cases)
+    given = read_cases(options.cases)
+    every = answering.questions(given)
     cases = every[: options.sample]
     written = (Output("-o", out, ANSWERED, options.force), Output("-o", replies.beside(out), UNUSED))
     with opened_engine(options, *written) as engine:
@@ -83,7 +85,8 @@ def _answer(options: argparse.Namespace) -> int:
         print(CONTINUE)
         return REFUSED
     answering.write_answers(out, found, force=options.force)
-    print(printable(f"wrote {out}: {len(found.cases)} of {sampled(len(cases), len(every), 'questions')}; {spent}"))
+    of = sampled(len(cases), len(every), "questions") + (f" in {len(given)} cases" if len(every) < len(given) else "")
+    print(printable(f"wrote {out}: {len(found.cases)} of {of}; {spent}"))
     if found.failures:
         print(printable(f"wrote {replies.beside(out)}: {len(found.failures)} replies that are not answers"))
     if found.missing:

@@ -16,10 +16,8 @@ from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.core.annotations import Votes
     from calm.core.case import Case
     from calm.core.edits import Message, Prompt
-    from calm.core.verdict import Task
     from calm.experiment.crossing import CrossDesign, Member
     from calm.models.wire import Json, Judge
     from calm.plugins.self_preference.harmful import Asked
@@ -135,14 +133,21 @@ def _run(options: argparse.Namespace) -> int:
     if not options.cases:
         raise ConfigError("--cases: expected a file of answers, which `calm answer` writes, got none")
     cases = cases_from(options.cases, judges[0])
-    if options.votes:
-        cases = _voted(cases, judges[0].task, options.votes)
+    if options.votes and (judges[0].task != "pairwise" or not any(case.annotations for case in cases)):
+        raise ConfigError(NO_LABELS)
     for judge in judges:
         recall(judge, cases)
     members = [member for dimension, judge in worded for member in framed(judge, dimension, options)]
     _check_names(typed, cases, [member.model for member in members])
     try:
-        arranged = arrange(members, cases, sample=options.sample, seed=options.seed, families=families | typed)
+        arranged = arrange(
+            members,
+            cases,
+            sample=options.sample,
+            seed=options.seed,
+            families=families | typed,
+            votes=options.votes,
+        )
     except EstimateError as error:
         raise ConfigError(str(error)) from error
     names = [member.model for member in arranged.members]
@@ -154,17 +159,6 @@ def _run(options: argparse.Namespace) -> int:
     if options.plan:
         return _plan(arranged, options)
     return _ask(arranged, asked, options)
-
-
-def _voted(cases: Sequence[Case], task: Task, votes: Votes) -> list[Case]:
-    """Return pairs with the gold that the labels of several people make by a rule, where they have any."""
-    from calm.core.annotations import gold_of
-    from calm.plugins.self_preference.record import NO_LABELS
-
-    if task != "pairwise" or not any(case.annotations for case in cases):
-        raise ConfigError(NO_LABELS)
-    gold = {case.id: gold_of(case.annotations.values(), [a.id for a in case.answers], votes).better for case in cases}
-    return [replace(case, better=gold[case.id]) if case.annotations else case for case in cases]
 
 
 def _record(options: argparse.Namespace) -> dict[str, Json] | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeGuard
 
 from calm.core.annotations import Annotation, Votes, choices_of, voted
-from calm.core.case import Answer, Case, Criterion, Framing
+from calm.core.case import TIE, Answer, Case, Criterion, Framing
 from calm.core.families import Leak, Relation
 from calm.core.order import ITEM, item_of
 from calm.core.reasons import counted
@@ -138,6 +138,7 @@ def crossed_from(body: Mapping[str, Json]) -> CrossResult:
     try:
         cases = {key: _case_from(known) for key, known in _object(body["cases"]).items()}
         members = [_member_from(_object(one)) for one in _array(body["judged"])]
+        _check_verdicts(members, body)
         for one in members:
             judged += [Judgment(one.model, cases[key], said, one.wording) for key, said in one.recalled.items()]
         leaking = tuple(
@@ -157,7 +158,7 @@ def crossed_from(body: Mapping[str, Json]) -> CrossResult:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(
             f"expected a record of schema {report.SCHEMA!r} with its verdicts, got one that is damaged: "
-            f"{type(error).__name__} {error}"
+            f"{type(error).__name__} {error}; make it again with `calm self-preference -o`"
         ) from error
     return CrossResult(crossing, tuple(judged))
 
@@ -213,6 +214,7 @@ def members_from(body: Mapping[str, Json]) -> list[Member]:
         if body.get("schema") != report.SCHEMA:
             raise TypeError(f"schema={body.get('schema')!r}")
         members = [_member_from(_object(one)) for one in _array(body["judged"])]
+        _check_verdicts(members, body)
         return [one for one in members if one.wording == AS_EVER]
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(
@@ -270,7 +272,9 @@ def _case_from(known: Json) -> Case:
     body = _object(known)
     ids = [str(i) for i in _array(body["answers"])]
     authors = [None if a is None else str(a) for a in _array(body["authors"])]
-    better = body["better"]
+    better, labels = body["better"], _object(body.get("labels", {}))
+    for choice in (TIE if better is None else better, *labels.values()):
+        _check_choice(choice, (*ids, TIE))
     points = {name: float(str(value)) for name, value in _object(body["points"]).items()}
     lengths = {name: int(str(value)) for name, value in _object(body.get("lengths", {})).items()}
     met = {a: {c: t is True for c, t in _object(truth).items()} for a, truth in _object(body["met"]).items()}
@@ -282,9 +286,23 @@ def _case_from(known: Json) -> Case:
         criteria=tuple(Criterion(name, "x" * lengths.get(name, 0), value) for name, value in points.items()),
         met=met,
         scores={a: float(str(value)) for a, value in _object(body.get("scores", {})).items()},
-        annotations={who: Annotation(str(said)) for who, said in _object(body.get("labels", {})).items()},
+        annotations={who: Annotation(str(said)) for who, said in labels.items()},
         tags={ITEM: str(body["item"]), **({TWIN_OF: str(body[TWIN_OF])} if TWIN_OF in body else {})},
     )
+
+
+def _check_verdicts(members: Sequence[Member], body: Mapping[str, Json]) -> None:
+    cases = _object(body.get("cases", {}))
+    for one in members:
+        for key, said in one.recalled.items():
+            if isinstance(said, Preferred) and key in cases:
+                _check_choice(said.answer, [str(i) for i in _array(_object(cases[key])["answers"])])
+
+
+def _check_choice(choice: Json, known: Sequence[str]) -> None:
+    """A choice that names no answer was one of the other answer."""
+    if choice not in known:
+        raise ValueError(f"expected one of {', '.join(known)} as the better answer, got {choice!r}")
 
 
 def _object(value: Json) -> dict[str, Json]:

@@ -131,6 +131,19 @@ def test_models_that_do_not_fit_are_refused_before_a_call(studio, capsys, change
     assert one.server.seen == []
 
 
+def test_more_answers_than_a_case_can_hold_are_refused_before_a_call(studio, capsys):
+    """Nobody could read the file: those of all cases about a question count."""
+    one = studio(count=1)
+    answers = [{"id": f"{n}", "text": f"Text {n}.", "author": f"author {n}"} for n in range(24)]
+    lines = [{"id": f"{n}", "question": "Why?", "answers": answers[12 * n :][:12]} for n in range(2)]
+    (one.folder / "cases.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
+
+    one.answer()
+
+    assert (one.status, one.server.seen) == (4, [])
+    assert "case '0': expected at most 26 answers to a question, got 27" in capsys.readouterr().err
+
+
 def test_answers_do_not_take_the_place_of_the_cases(studio, capsys):
     """With a sample all other questions would be gone; nor is a folder asked for in vain."""
     one = studio(count=3)

@@ -10,6 +10,7 @@ import pytest
 
 from calm.cases import for_task
 from calm.cases.shapes import all_pairs
+from calm.core.annotations import Annotation
 from calm.core.case import Answer, Case, Criterion
 from calm.core.claims import Claim
 from calm.core.measures import own_pull, self_preference_excess, self_preference_ratio
@@ -191,6 +192,31 @@ def test_a_judge_of_the_family_that_taught_authors_is_named_beside_them():
         ("answers", "alpaca-13b, vicuna-13b", "derived model", "gpt-5")
     ]
     assert "gpt-5: one was tuned on outputs" in str(found.leaks[0])
+
+
+def voiced(name, better, /, **labels):
+    """Return the same pair as a case of this name, with the labels of people."""
+    said = {person: Annotation(choice) for person, choice in labels.items()}
+    return replace(answered("q1", AUTHORS[:2]), id=name, annotations=said, better=better)
+
+
+def test_labels_of_one_pair_in_two_cases_are_counted_together():
+    """People that are numbered are others in each case; a name is one person, whose label counts once if alike."""
+    judges = [member(model, "pairwise") for model in AUTHORS]
+    once = voiced("1", "a1", **{"1": "a1", "2": "tie", "Ann": "a1", "Bob": "a1"})
+    again = voiced("2", "a2", **{"1": "a1", "2": "a2", "3": "a2", "Ann": "a1", "Bob": "a2"})
+
+    def gold(*cases, votes=None):
+        asked = arrange(judges, cases, votes=votes).cases
+        [found] = {(case.better, tuple(sorted(one.better for one in case.annotations.values()))) for case in asked}
+        return found if len(asked) == 2 else None
+
+    every = ("a1", "a1", "a1", "a1", "a2", "a2", "a2", "tie")
+    assert gold(once, again, votes="plurality") == ("a1", every)
+    assert gold(once, again) == (None, every)
+    assert gold(voiced("1", "a2", x="a2", y="a1"), voiced("2", "a2"))[0] == "a2"
+    with pytest.raises(ConfigError, match="case '2': better: expected 'a1', as case '1' says of the same two"):
+        gold(voiced("1", "a1"), voiced("2", "a2", x="a2"))
 
 
 def recorded_verdict(said, family="pairwise", shares=None):

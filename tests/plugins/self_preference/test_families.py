@@ -24,6 +24,19 @@ def test_families_come_from_names(subtests):
         ("meta-llama/Llama-4-Scout", "llama"),
         ("Qwen2-72B-Instruct", "qwen"),
         ("mixtral-8x22b", "mistral"),
+        ("Nous-Hermes-2-Mistral-7B-DPO", "mistral"),
+        ("Nous-Hermes-2-Mixtral-8x7B-SFT", "mistral"),
+        ("NousResearch/Nous-Hermes-2-Yi-34B", "yi"),
+        ("Nous-Hermes-13b", "llama"),
+        ("zephyr-7b-gemma-v0.1", "gemma"),
+        ("zephyr-7b-beta", "mistral"),
+        ("DeepSeek-R1-Distill-Qwen-32B", "qwen"),
+        ("deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen"),
+        ("DeepSeek-R1-Distill-Llama-70B", "llama"),
+        ("DeepSeek-R1", "deepseek"),
+        ("llama-3-8b-mistral-style", "llama"),
+        ("oasst-rlhf-2-llama-30b", "llama"),
+        ("our-own-llama", None),
         ("our-own-model", None),
         ("phiale-7b", None),
     ]:
@@ -60,6 +73,14 @@ def test_a_fine_tune_has_the_family_of_its_weights_and_a_teacher(model, family, 
     assert relation("gpt-4", model) is (Relation.DERIVED if taught else Relation.UNRELATED)
     assert relation(model, "gpt-4") is relation("gpt-4", model)
     assert relation("llama-2-70b", model) is (Relation.SAME_FAMILY if family == "llama" else Relation.UNRELATED)
+
+
+def test_a_distilled_model_has_its_teacher_beside_the_family_of_its_weights():
+    """The line that taught it is related to it, and so is the line of its weights."""
+    model = "DeepSeek-R1-Distill-Qwen-32B"
+
+    assert relation("deepseek-v3", model) is Relation.DERIVED
+    assert relation("qwen3-8b", model) is Relation.SAME_FAMILY
 
 
 def test_a_stated_family_wins_over_the_name():

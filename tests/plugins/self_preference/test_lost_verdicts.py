@@ -5,6 +5,8 @@ import json
 import pytest
 
 from calm.commands.cli import main
+from calm.errors import ConfigError
+from calm.plugins.self_preference.record import members_from
 from tests.papers import small_runs
 
 BROKEN = '''"""A judge that fails."""
@@ -75,3 +77,24 @@ def test_a_damaged_count_of_questions_is_refused(folder, capsys):
 
         assert main(["self-preference", "bad.json"]) == 4
         assert "got one that is damaged" in capsys.readouterr().err
+
+
+def test_a_choice_that_names_no_answer_is_refused(folder, capsys):
+    """It was one for the other answer: of people, as gold, or of a judge; a peer's record is refused alike."""
+    main(small_runs.own("pairwise"))
+    whole = json.loads(folder.joinpath("pairwise.json").read_text("utf-8"))
+    key = next(key for key, said in whole["judged"][0]["verdicts"].items() if not said.startswith("!"))
+
+    def changed(**more):
+        return {**whole, "cases": {**whole["cases"], key: {**whole["cases"][key], **more}}}
+
+    wrong = [changed(labels={"1": "nobody"}), changed(labels={"1": None}), changed(better="nobody")]
+    judge = {**whole["judged"][0], "verdicts": {**whole["judged"][0]["verdicts"], key: "nobody"}}
+    for body in (*wrong, {**whole, "judged": [judge, *whole["judged"][1:]]}):
+        folder.joinpath("bad.json").write_text(json.dumps(body), "utf-8")
+        capsys.readouterr()
+
+        assert main(["self-preference", "bad.json"]) == 4
+        assert "as the better answer, got" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="as the better answer, got 'nobody'"):
+        members_from(body)

@@ -12,7 +12,9 @@ from calm.cases.lines import line
 from calm.cases.shapes import all_pairs
 from calm.commands import cli
 from calm.core.case import TIE, Answer, Case, Criterion
+from calm.core.order import item_of
 from calm.experiment.crossing import TWIN_OF, UNIT, Member, arrange
+from calm.plugins.search.answering import questions
 from calm.plugins.self_preference.record import crossed_from
 from calm.plugins.self_preference.tables import tables_of
 from tests.inside import run_inside
@@ -279,6 +281,49 @@ def test_what_is_no_twin_is_left_out_and_recorded(tmp_path):
         ("gamma-1", "q1"): "no text",
         ("alpha-1", "q2"): "unchanged",
     }
+
+
+@pytest.mark.parametrize("tags", [{}, {"item": "tank"}], ids=["one text", "one tag"])
+def test_a_question_of_several_cases_is_one_question(tmp_path, capsys, tags):
+    """As pairs of an import have it; an original that any of them holds is taken, and answers are joined."""
+    one = Bench(tmp_path)
+    held = [("gpt-9", "qwen-9"), ("gpt-9", "alpha-1"), ("qwen-9", "alpha-1")]
+    pairs = [
+        Case(
+            f"{n}-{place}",
+            question(n) + (f" ({place})" if tags and place == 2 else ""),
+            tuple(Answer(author, written(n, author) if author in MODELS else f"{author}.", author) for author in pair),
+            tags={name: f"{value} {n}" for name, value in tags.items()},
+        )
+        for n in range(2)
+        for place, pair in enumerate(held)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(map(line, pairs)), "utf-8")
+
+    with wire_server(wording_respond()) as server:
+        status = one.twins(questions="pairs.jsonl", server=server)
+        calls = len(server.judged)
+
+    made = read_cases(tmp_path / "twins.jsonl")
+    assert (status, calls, [case.id for case in made]) == (0, 1 + 4, ["0-0-twins", "1-0-twins"])
+    assert ([case.tags[TWIN_OF] for case in made], len({item_of(case) for case in made})) == (["alpha-1", "beta-1"], 2)
+    assert "2 of 2 questions in 6 cases" in capsys.readouterr().out
+    assert [{a.author for a in case.answers} for case in questions(pairs)] == [{"gpt-9", "qwen-9", "alpha-1"}] * 2
+
+
+def test_answers_of_one_question_keep_what_people_said_of_them():
+    """Scores and truths under new ids, the first ones where cases differ; a criterion of another text is another."""
+    short, kind = Criterion("short", "Is short."), Criterion("kind", "Is kind.")
+    a, b = Answer("x", "A.", author="alpha-1"), Answer("x", "B.", author="beta-1")
+    one = Case("1", "Why?", (a,), scores={"x": 3}, criteria=(short,), met={"x": {"short": True}})
+    other = Case("2", "Why?", (a,), scores={"x": 4}, criteria=(short, kind), met={"x": {"short": False, "kind": True}})
+    third = Case("3", "Why?", (b,), criteria=(Criterion("short", "Is terse."),), met={"x": {"short": True}})
+
+    [joined] = questions([one, other, third])
+
+    said = {answer.author: (joined.scores.get(answer.id), joined.met[answer.id]) for answer in joined.answers}
+    assert said == {"alpha-1": (3, {"short": True, "kind": True}), "beta-1": (None, {})}
+    assert joined.criteria == (short, kind)
 
 
 def test_a_stopped_run_goes_on_and_answers_that_are_there_are_not_asked_for(bench, tmp_path):
