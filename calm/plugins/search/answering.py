@@ -18,7 +18,7 @@ from calm.cases.lines import line
 from calm.core.case import LETTERS, Answer, Case, Criterion, digest
 from calm.core.families import family_of
 from calm.core.names import repeated, same_model
-from calm.core.order import ITEM, item_of
+from calm.core.order import ITEM, LANGUAGE, item_of
 from calm.core.validation import Fault
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
@@ -89,13 +89,14 @@ def families_of_writers(writers: Sequence[Writer]) -> dict[str, str]:
 
 def questions(cases: Iterable[Case]) -> list[Case]:
     """
-    Return one case for each question: the first one, with what the others that ask the same hold of known authors.
+    Return one case for each question in a language: the first one, with what the others that ask the same hold of known
+    authors.
 
     These are the answers, with their scores and truths, and the criteria.
     """
-    groups: dict[str, list[Case]] = {}
+    groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
-        same = groups.setdefault(item_of(case), [])
+        same = groups.setdefault((item_of(case), case.tags.get(LANGUAGE, "")), [])
         if not same or messages_for(case) == messages_for(same[0]):
             same.append(case)
     return [same[0] if len(same) == 1 else _joined(same) for same in groups.values()]
@@ -175,7 +176,8 @@ def twins(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> A
     done = []
     for case, (_, author) in zip(bare, turns, strict=True):
         if len(texts[case.id]) > 1:
-            tags = {**case.tags, ITEM: f"{case.tags.get(ITEM, case.id)}-twins", TWIN_OF: author.server.model}
+            named = filter(None, (case.tags.get(ITEM, case.id), case.tags.get(LANGUAGE), "twins"))
+            tags = {**case.tags, ITEM: "-".join(named), TWIN_OF: author.server.model}
             made = replace(case, id=f"{case.id}-twins", answers=(), tags=tags)
             done.append(_with_answers(made, texts[case.id], families))
     return Answers(tuple(done), tuple(failures), missing, Counter(a.author or "" for one in done for a in one.answers))

@@ -345,3 +345,13 @@ def test_a_stopped_run_goes_on_and_answers_that_are_there_are_not_asked_for(benc
     assert [{a.text for a in case.answers} for case in read_cases(tmp_path / "twins.jsonl")] == [
         {a.text for a in case.answers} for case in read_cases(bench.folder / "twins.jsonl")[:3]
     ]
+
+
+def test_a_question_in_two_languages_is_answered_in_both():
+    """Cases of one item ask the same, but in another language they are another question."""
+    asked = [
+        Case(f"q-{code}", text, (Answer("x", "Known."),), tags={"item": "q", "language": code})
+        for code, text in (("en", "Why?"), ("de", "Warum?"), ("de", "Warum denn?"))
+    ]
+
+    assert [case.id for case in questions(asked)] == ["q-en", "q-de"]
