@@ -248,12 +248,13 @@ def write_answers(out: Path, found: Answers, *, force: bool = False) -> None:
     Raises:
         ConfigError: a file cannot be written, or there is no answer to write.
     """
+    refused = [{"case": f.case, "model": f.model, "reason": str(f.fault), "reply": f.reply} for f in found.failures]
     if not found.cases:
-        raise ConfigError(f"{out}: expected at least one answer to write, got none")
+        replies.record(out, refused)
+        why = f": {refused[0]['reason']}; {replies.beside(out)} has the replies" if refused else ""
+        raise ConfigError(f"{out}: expected at least one answer to write, got none{why}")
     write_whole(out, (line(case) for case in found.cases), ANSWERED, force=force)
-    replies.record(
-        out, [{"case": f.case, "model": f.model, "reason": str(f.fault), "reply": f.reply} for f in found.failures]
-    )
+    replies.record(out, refused)
 
 
 def summary(found: Answers, writers: Sequence[Writer]) -> str:

@@ -191,7 +191,9 @@ def _refuse_asking(name: str, options: argparse.Namespace) -> None:
         "--perplexity": options.perplexity,
     }
     if useless := [option for option, given in asking.items() if given]:
-        raise ConfigError(f"{', '.join(useless)}: has no effect on {name}, which holds its verdicts; leave it out")
+        anew = ", or name the judges again: their replies come from the cache" if name.endswith(".json") else ""
+        given = ", ".join(useless)
+        raise ConfigError(f"{given}: has no effect on {name}, which holds its verdicts; leave it out{anew}")
 
 
 def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) -> int:

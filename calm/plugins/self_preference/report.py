@@ -399,7 +399,11 @@ class Tables:
             found, items = of_pairs(self, again, level, draws), len({item_of(one.case) for one in self.pairs})
 
         def own_pull(judge: str) -> Estimate:
-            return pairs.pull_of_own(self.known(judge).equal, level=level).estimate
+            found = self.known(judge)
+            ties, made = (any(one.item.size for one in sides) for sides in (found.equal, found.twins.values()))
+            if made and not ties:
+                return pairs.pull_of_twins(found.twins, level=level).estimate  # too few: it says how many there are
+            return pairs.pull_of_own(found.equal, level=level).estimate
 
         def twin_pull(judge: str) -> Estimate:
             return pairs.pull_of_twins(self.known(judge).twins, level=level).estimate

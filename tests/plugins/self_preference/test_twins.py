@@ -355,3 +355,36 @@ def test_a_question_in_two_languages_is_answered_in_both():
     ]
 
     assert [case.id for case in questions(asked)] == ["q-en", "q-de"]
+
+
+def test_models_that_write_no_twin_leave_their_replies(tmp_path, capsys):
+    """Nothing can be written; what they said instead stands beside, and the message says why."""
+    usual = wording_respond()
+
+    def respond(messages, body):
+        told = usual(messages, body)
+        return "Sure!" if "<rewrite>" in told else told
+
+    status = Bench(tmp_path).twins("--sample=4", respond=respond, out="none.jsonl")
+
+    assert (status, "no text" in capsys.readouterr().err) == (4, True)
+    assert not (tmp_path / "none.jsonl").exists()
+    assert {row["reply"] for row in rows(tmp_path / "none.refused.jsonl")} == {"Sure!"}
+
+
+def test_too_few_twins_are_counted(bench, monkeypatch):
+    """The reason speaks of the twins that are there, not of ties, of which there are none."""
+    monkeypatch.chdir(bench.folder)
+    monkeypatch.syspath_prepend(bench.folder)
+    monkeypatch.setenv("KIND", "fair")
+    few = (bench.folder / "twins.jsonl").read_text("utf-8").splitlines(keepends=True)[:12]
+    (bench.folder / "few.jsonl").write_text("".join(few), "utf-8")
+    judges = [f"judges_of_twins:{name}" for name in ("alpha", "beta", "gamma")]
+
+    families = [f"--family={one}" for one in FAMILIES.split(",")]
+
+    cli.main(["self-preference", *judges, "--cases=few.jsonl", "-o", "few.json", *families])
+
+    body = json.loads((bench.folder / "few.json").read_text("utf-8"))
+    reasons = [row["reasons"]["own_pull"] for row in body["judges"]]
+    assert all(" 8 questions" in reason for reason in reasons)  # of the kind of twins that has most
