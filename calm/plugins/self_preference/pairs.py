@@ -9,7 +9,7 @@ of a pair is left out of that pair: the rest would measure the position of the a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import fsum, nan
@@ -381,13 +381,18 @@ def pull_of_own(groups: Sequence[Side], *, level: float = 0.05, twins: bool = Fa
     return Pull(replace(pull, low=max(pull.low - fair, -1.0), high=min(high, 1.0)), outsiders, fair)
 
 
+def kinds_of(found: Known) -> dict[str, Callable[..., Pull]]:
+    """Return what gives the pull by kind of equal answers, at a `level`."""
+    return {TIES: partial(pull_of_own, found.equal), TWINS: partial(pull_of_twins, found.twins)}
+
+
 def pulls(found: Known, *, level: float = 0.05) -> dict[str, Pull]:
     """
     Return the pull by kind of equal answers (`TIES`, `TWINS`), each at its share of `level`.
 
     Raises `EstimateError` where no kind has enough questions.
     """
-    kinds = {TIES: partial(pull_of_own, found.equal), TWINS: partial(pull_of_twins, found.twins)}
+    kinds = kinds_of(found)
     few: dict[str, EstimateError] = {}
     for kind, pull in kinds.items():
         try:

@@ -51,8 +51,8 @@ from calm.plugins.self_preference.pairs import (
     AuthorPair,
     Known,
     by_vote,
+    kinds_of,
     pull_of_own,
-    pull_of_twins,
 )
 from calm.plugins.self_preference.panels import (
     Peers,
@@ -113,8 +113,7 @@ def equal_parts(own: Mapping[str, Known], *, level: float = 0.05) -> tuple[Part,
     """
     rows: list[dict[str, Json]] = []
     for judge, found in own.items():
-        kinds = {TIES: partial(pull_of_own, found.equal), TWINS: partial(pull_of_twins, found.twins)}
-        kinds |= {whose: partial(pull_of_own, [side]) for whose, side in found.twins.items()}
+        kinds = kinds_of(found) | {whose: partial(pull_of_own, [side]) for whose, side in found.twins.items()}
         for of, pull in kinds.items():
             with suppress(EstimateError):
                 one = pull(level=level)
