@@ -211,7 +211,7 @@ def _said(setting: Setting, rng: Random, margin: Floats, seen: Floats) -> dict[s
 def _world(said: dict[str, list[tuple[int, ...]]], gold: NDArray[np.int64], by: Sequence[str | None]) -> World:
     places = [(item, other) for item in range(len(by)) for other in NAMES[1:3]]
     faced = [
-        AuthorPair(str(item), other, better, {name: said[name][n] for name in said}, {}, by[item])
+        AuthorPair(str(item), other, better, {name: said[name][n] for name in said}, {}, twin_of=by[item])
         for n, ((item, other), better) in enumerate(zip(places, gold.ravel().tolist(), strict=True))
     ]
     return World(partial(pairs.known, faced, NAMES[0], FAMILIES), partial(pairs.pair_excess, faced, NAMES[0], FAMILIES))
