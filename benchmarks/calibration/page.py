@@ -49,7 +49,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "own answers": Table(
         "Sixty answers of a user's own, without gold",
         "Each case has one answer, which stands beside its copy. Limits fit the cases. First sound judges, then "
-        "ones that a cue moves between equal answers.",
+        "ones that a cue moves between equal answers. A judge that tosses a coin is not green in a quarter of the "
+        "runs: each wording has too few of sixty answers to show that it decides nothing.",
         {"green": "green", "fail": "any FAIL", "named": "FAIL in that probe", "others": "FAIL elsewhere",
          CALLS: "calls"},
         red=True,
