@@ -82,16 +82,16 @@ TABLES: Final = (
     Table("witnesses", _HUNTS, ("hunt.witnesses --seeds 20 --asks 600 --noise 0 0.05 --write PAGE",), 15),
     Table("sound", _HUNTS, ("hunt.sound --hunts 100 --asks 600 --write PAGE",), 25),
     Table("hunts", _HUNTS, ("hunt.compare --seeds 4 --rows ROWS --write PAGE",), 300, seeded=False),
-    Table("self-preference-limits", _SELF, ("fair_judges --write PAGE",), 30),
+    Table("self-preference-limits", _SELF, ("fair_judges --write PAGE",), 10),
     Table("self-preference", _SELF, ("self_preference --write PAGE",), 15),
     Table(
         "calibration", "docs/measured/calibration.md",
-        ("calibration --rows ROWS --part 0.1", "calibration --rows ROWS --write PAGE"), 75,
+        ("calibration --rows ROWS --part 0.1", "calibration --rows ROWS --write PAGE"), 25,
     ),
     *(
         Table(
             f"real-judges-{name}", "docs/measured/real-judges.md",
-            ("real_judges --rows ROWS", "real_judges --rows ROWS --write PAGE"), 600,
+            ("real_judges --rows ROWS", "real_judges --rows ROWS --write PAGE"), 60,
         )
         for name in ("position", "scores", "gold", "gate", "misses", "each", "sizes", "prompts")
     ),

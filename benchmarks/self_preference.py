@@ -229,8 +229,8 @@ def score_world(kind: Kind, rng: Random) -> scores.ScoreTable:
     text = normals(rng, (len(NAMES), ITEMS)) * 0.7 + quality[:, None] + normals(rng, (ITEMS,)) * 0.5
     latent = 5.5 + lenient[:, None, None] + text[None] + normals(rng, (len(NAMES), len(NAMES), ITEMS)) * 0.8
     latent[0, 0] += POINTS * kind.preference
-    scores = np.clip(np.round(latent), 1, 10)
-    return scores.ScoreTable(Grid(NAMES, NAMES, FAMILIES), tuple(str(i) for i in range(ITEMS)), scores, 1.0, 10.0)
+    given = np.clip(np.round(latent), 1, 10)
+    return scores.ScoreTable(Grid(NAMES, NAMES, FAMILIES), tuple(str(i) for i in range(ITEMS)), given, 1.0, 10.0)
 
 
 def own_minus_received(kind: Kind, rng: Random) -> Estimate:
