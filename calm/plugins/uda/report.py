@@ -272,7 +272,9 @@ def table(made: Mapping[str, Any]) -> str:
     by_judge = f"each judge{', before and after' if sides[1:] else ''} (off: points from the consensus):"
     tables = [*aligned(rows, right=True), "", by_judge, *aligned(judges, right=True)]
     foremost = [f"warning: {text}" for text in made["foremost"]]
-    return "\n".join([*foremost, *([""] if foremost else []), *tables, "", *weighed, *leaning(made["clusters"]), *warned])
+    return "\n".join(
+        [*foremost, *([""] if foremost else []), *tables, "", *weighed, *leaning(made["clusters"]), *warned]
+    )
 
 
 def leaning(clusters: Mapping[str, Any]) -> list[str]:
