@@ -16,7 +16,7 @@ from calm.commands.terminal import end_of_progress, progress_line
 from calm.core.files import join
 from calm.errors import ConfigError, JudgeError
 from calm.models.pricing import SET_PRICE, dollars
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ def _mitigate(options: argparse.Namespace) -> int:
     sets = shown(sets, sample(cases, planner.settings.sample, planner.settings.seed))
     refuse(_outputs(options), inputs=inputs(), caches=cache_files(options))
     if options.plan:
-        print(printable(_plan(sets, planner, cases), "\n"))
+        print(fitted(printable(_plan(sets, planner, cases), "\n"), sys.stdout))
         return DONE
     study = _study(judge, sets, planner, cases, options)
     print(printable(render(study), "\n"))
@@ -160,7 +160,6 @@ class _Reader:
 
 
 def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]) -> str:
-    from calm.gate.prices import Assumptions
     from calm.gate.rehearsal import duration
     from calm.gate.resolution import NOISE
     from calm.plugins.mitigate.gate import plan_all
@@ -171,7 +170,7 @@ def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]
         at = planned.index(one) + 1
         progress_line(f"counting the calls of {printable(one.label)} ({at} of {len(planned)})", worth=True)
 
-    alone, together, about = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions(), begun)
+    alone, together, about = plan_all(sets, planner.record.entries, cases, planner.settings, begun)
     end_of_progress()
     lines = ["No call was made. Each set alone takes at most:"]
     for one, most, likely in alone:

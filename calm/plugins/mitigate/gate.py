@@ -330,7 +330,6 @@ def plan_all(
     entries: Sequence[PlanEntry],
     cases: Sequence[Case],
     settings: PlanSettings,
-    assumed: Assumptions,
     begun: Callable[[MitigationSet], None],
 ) -> tuple[list[tuple[MitigationSet, Figure, int]], Figure, int]:
     """
@@ -340,7 +339,7 @@ def plan_all(
     asked once in a run. `begun` is called with each set before its turn.
     """
     rows: list[tuple[MitigationSet, Figure, int]] = []
-    surveys, share = [], 1.0
+    surveys, share, assumed = [], 1.0, Assumptions()
     for one in sets:
         if one.judge is None:
             continue

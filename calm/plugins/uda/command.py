@@ -227,8 +227,8 @@ def _apply(options: argparse.Namespace) -> int:
     made["weighting"] = name_of(chosen)
     if seen := sum(one in model.trained_on for one in digests(data)):
         made["foremost"].append(
-            f"the model was trained with {seen:,} of these {len(data):,} comparisons: the figures flatter it there; judge "
-            f"it by other comparisons, or by the report of its training"
+            f"the model was trained with {seen:,} of these {len(data):,} comparisons, so the figures flatter it; judge "
+            "it by other comparisons, or by the report of its training"
         )
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
     if made["collapse"] and not options.keep_collapsed:
