@@ -73,8 +73,8 @@ class Changer(ast.NodeTransformer):
         return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Assign(self, node):
-        """Leave the salt of a draw alone."""
-        return node if "SALT" in ast.unparse(node.targets[0]) else self.generic_visit(node)
+        """Leave the salt of a draw alone, and the texts of the cases from which the catalogue makes an edit."""
+        return node if ast.unparse(node.targets[0]).endswith(("SALT", "_CASES")) else self.generic_visit(node)
 
     def visit_JoinedStr(self, node):
         """Leave a statement or markup with places alone as a whole."""

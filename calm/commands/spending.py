@@ -116,10 +116,10 @@ def closing(engine: Engine) -> Iterator[None]:
 
 
 def bill(engine: Engine) -> str:
-    """Return how many calls were made, how many replies came from the cache, and the cost."""
+    """Return how many calls were made, how many repeated a failed one, what came from the cache, and the cost."""
     from calm.results.wording import counted_calls
 
-    calls = counted_calls(engine.ledger.calls, ("recorded", "made", "cached"))
+    calls = counted_calls(engine.ledger.calls, ("recorded", "made", "retried", "cached"))
     notes = "".join(f"; {note}" for note in engine.notes)
     return f"{calls}, {engine.ledger.cost}{notes}"
 

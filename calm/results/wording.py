@@ -22,9 +22,9 @@ from calm.results.sentences import ends, name_of, unmeasured
 CALLS = {
     "recorded": "verdicts read from the record",
     "made": "calls",
+    "retried": "of them repeats after a failure",
     "cached": "replies from the cache",
     "failed": "failed",
-    "retried": "retried",
 }
 ALWAYS = {"made"}
 """Counts of calls that are shown even where they are 0."""

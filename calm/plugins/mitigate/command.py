@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
 from calm.commands.spending import add_limits, bill, caps_of, closing, impossible
+from calm.commands.terminal import end_of_progress, progress_line
 from calm.core.files import join
 from calm.errors import ConfigError, JudgeError
-from calm.results.wording import printable
+from calm.models.pricing import SET_PRICE, dollars
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calm.core.case import Case
+    from calm.gate.prices import Figure
+    from calm.models.pricing import Cost
     from calm.models.wire import Judge
     from calm.plugins.mitigate.study import Cell, MitigationSet, Study
     from calm.pytest_plugin.trace import Planner
@@ -104,7 +108,7 @@ def _mitigate(options: argparse.Namespace) -> int:
     sets = shown(sets, sample(cases, planner.settings.sample, planner.settings.seed))
     refuse(_outputs(options), inputs=inputs(), caches=cache_files(options))
     if options.plan:
-        print(printable(_plan(sets, planner, cases), "\n"))
+        print(fitted(printable(_plan(sets, planner, cases), "\n"), sys.stdout))
         return DONE
     study = _study(judge, sets, planner, cases, options)
     print(printable(render(study), "\n"))
@@ -156,19 +160,44 @@ class _Reader:
 
 
 def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]) -> str:
-    from calm.gate.prices import Assumptions
     from calm.gate.rehearsal import duration
+    from calm.gate.resolution import NOISE
     from calm.plugins.mitigate.gate import plan_all
 
-    alone, together = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
+    planned = [one for one in sets if one.judge is not None]
+
+    def begun(one: MitigationSet) -> None:
+        at = planned.index(one) + 1
+        progress_line(f"counting the calls of {printable(one.label)} ({at} of {len(planned)})", worth=True)
+
+    alone, together, about = plan_all(sets, planner.record.entries, cases, planner.settings, begun)
+    end_of_progress()
     lines = ["No call was made. Each set alone takes at most:"]
-    for one, most in alone:
-        lines.append(f"  {one.label}: {most.calls} calls, {most.cost}, {duration(most.seconds)}")
+    for one, most, likely in alone:
+        lines.append(f"  {one.label}: {_calls(most, likely)}, {_price(most.cost)}, {duration(most.seconds)}")
     lines += [f"  {one.label}: left out: {one.reason}" for one in sets if one.judge is None]
-    total = f"{together.calls} calls, {together.cost}"
+    total = f"{_calls(together, about)}, {_price(together.cost)}"
     lines.append(f"All sets together, with shared calls counted once, take at most: {total}")
+    if about < together.calls:
+        lines.append(
+            f"Expected: a sound judge that errs in {NOISE:.0%} of its asks. Close results are asked again, so a judge "
+            f"near the limits takes more."
+        )
+    unpriced = dict.fromkeys(model for _, most, _ in alone for model in most.cost.unpriced)
+    if unpriced:
+        lines.append(f"No price is known of {', '.join(unpriced)}: {SET_PRICE}")
     lines += [f"at least: {node} {why}; what it asks after that is not counted" for node, why in planner.floors]
     return "\n".join(lines)
+
+
+def _calls(most: Figure, about: int) -> str:
+    """Return how many calls there are at most, and about how many, in two digits that count."""
+    rounded = round(about, 2 - len(str(about)))
+    return f"{most.calls:,} calls" + (f" (expected: about {rounded:,})" if about < most.calls else "")
+
+
+def _price(cost: Cost) -> str:
+    return str(cost) if not cost.unpriced else f">= {dollars(cost.usd)} USD" if cost.usd else "price not known"
 
 
 def _study(

@@ -29,8 +29,9 @@ from calm.experiment.setup import Setup
 from calm.experiment.stopping import Ruling, Stopping
 from calm.gate.catalogue import entries
 from calm.gate.plan import PlanEntry, PlanSettings, ProbeRow, Survey, survey
-from calm.gate.prices import Assumptions, Figure, plan_of
+from calm.gate.prices import SET, Assumptions, Figure, plan_of
 from calm.gate.question import TOLERATED
+from calm.gate.rehearsal import expected
 from calm.gate.requests import Rendering, Source, StandIn
 from calm.models.pricing import Cost, cost, price_of
 from calm.models.wire import Judge, Reply, Request
@@ -329,23 +330,40 @@ def plan_all(
     entries: Sequence[PlanEntry],
     cases: Sequence[Case],
     settings: PlanSettings,
-    assumed: Assumptions,
-) -> tuple[list[tuple[MitigationSet, Figure]], Figure]:
-    """Return what each set alone, and all together, ask and cost at most; no judge is asked."""
-    rows, surveys = [], []
+    begun: Callable[[MitigationSet], None],
+) -> tuple[list[tuple[MitigationSet, Figure, int]], Figure, int]:
+    """
+    Return what each set alone, and all together, ask and cost at most, and about how many calls; no judge is asked.
+
+    About: the share of all asks that a sound judge takes which errs now and then, the same with each set, and what is
+    asked once in a run. `begun` is called with each set before its turn.
+    """
+    rows: list[tuple[MitigationSet, Figure, int]] = []
+    surveys, share, assumed = [], 1.0, Assumptions()
     for one in sets:
         if one.judge is None:
             continue
+        begun(one)
         judged = []
         for entry in entries:
             order, *beside = (replace(o, setup=replace(o.setup, judge=one.judge)) for o in (entry.order, *entry.beside))
             judged.append(replace(entry, order=order, beside=tuple(beside)))
-        found = survey(judged, one.judge, cases, settings)
+        found = survey(judged, one.judge, cases, settings, alike=True)
         surveys.append(found)
-        rows.append((one, plan_of(found, len(found.cases), settings.design, assumed).most))
+        plan = plan_of(found, len(found.cases), settings.design, assumed)
+        if not one.names:
+            every = replace(found, settings=replace(settings, stopping=Stopping.FIXED))
+            share = expected(every, plan, assumed).asks / max(1, plan.most.asks)
+        rows.append((one, plan.most, _about(found, plan.most, share)))
     whole = _joined(surveys)
     together = plan_of(whole, len(whole.cases), settings.design, assumed).most
-    return rows, together
+    return rows, together, _about(whole, together, share)
+
+
+def _about(found: Survey, most: Figure, share: float) -> int:
+    shown = (prompt for row in found.rows for unit in row.units for prompt in unit.prompts[:1])
+    once = len({call.key for prompt in shown for call in prompt.calls if call.once})
+    return round(once + share * max(0, most.calls - once))
 
 
 def _joined(surveys: Sequence[Survey]) -> Survey:
@@ -361,7 +379,9 @@ def _joined(surveys: Sequence[Survey]) -> Survey:
             units = []
             for unit in row.units:  # its prompts are marked as those of one set, its calls name the joined sources
                 prompts = tuple(
-                    Rendering(f"{place}/{p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
+                    Rendering(
+                        f"{p.key}{SET}{place}", tuple(call._replace(source=where[call.source]) for call in p.calls)
+                    )
                     for p in unit.prompts
                 )
                 units.append(unit._replace(prompts=prompts, owner=str(place)))

@@ -146,7 +146,7 @@ def _train(options: argparse.Namespace) -> int:
     from calm.plugins.uda.ratings import EQUAL, Elo, choice_of, name_of, refuse_strangers
     from calm.plugins.uda.reading import read
     from calm.plugins.uda.report import report
-    from calm.plugins.uda.training import Model, apply, judge_weights, save_model
+    from calm.plugins.uda.training import Model, apply, digests, judge_weights, save_model
 
     _refuse_outputs(options, options.comparisons, "out", "checkpoint")
     try:
@@ -189,7 +189,7 @@ def _train(options: argparse.Namespace) -> int:
     }
     kept = options.keep_collapsed or not made["collapse"]
     if kept:
-        save_model(options.out, Model(state.best, settings, data.dims, embed.name))
+        save_model(options.out, Model(state.best, settings, data.dims, embed.name, frozenset(digests(data))))
     if options.leave_one_out and kept:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
@@ -206,7 +206,7 @@ def _apply(options: argparse.Namespace) -> int:
     from calm.plugins.uda.ratings import choice_of, name_of, refuse_strangers
     from calm.plugins.uda.reading import read
     from calm.plugins.uda.report import report
-    from calm.plugins.uda.training import apply, judge_weights, load_model
+    from calm.plugins.uda.training import apply, digests, judge_weights, load_model
 
     _refuse_outputs(options, options.comparisons)
     model = load_model(options.model)
@@ -225,6 +225,11 @@ def _apply(options: argparse.Namespace) -> int:
     rated, weights = apply(model.params, data, settings), judge_weights(data, settings)
     made = report(*rated, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
     made["weighting"] = name_of(chosen)
+    if seen := sum(one in model.trained_on for one in digests(data)):
+        made["foremost"].append(
+            f"the model was trained with {seen:,} of these {len(data):,} comparisons, so the figures flatter it; judge "
+            "it by other comparisons, or by the report of its training"
+        )
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
     if made["collapse"] and not options.keep_collapsed:
         return _refuse_collapsed(made | {"unread": unread}, options.report, APPLY_BETTER)

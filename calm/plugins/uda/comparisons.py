@@ -261,7 +261,8 @@ class Comparisons:
     `judge`, `first`, `second` number the names in `judges` and `models`; `prompt` numbers the prompts; `one`, `two` and
     `own` are rows of the embeddings, `own` -1 where the judge has no answer to the prompt. `asked` are the rows of the
     questions, -1 where one is not known. `surprise` has three columns: the judge's log-perplexity of the first, the
-    second and its own answer in nats a token, NaN where it is not known. None: nothing of the kind is known.
+    second and its own answer in nats a token, NaN where it is not known. None: nothing of the kind is known. `contents`
+    has a digest of each answer's text or embedding, by which comparisons are known again.
     """
 
     judges: tuple[str, ...]
@@ -277,6 +278,7 @@ class Comparisons:
     embeddings: Vectors
     asked: Ints | None = None
     surprise: Floats | None = None
+    contents: tuple[bytes, ...] = ()
 
     def __len__(self) -> int:
         return len(self.judge)
@@ -418,6 +420,7 @@ def arrays(named: Sequence[Named], held: Answers, embed: Embed, *, questions: bo
         embeddings=_vectors([held[key] for key in used], embed),
         asked=rows_of([c.asked for c in named]) if questions else None,
         surprise=surprise if np.isfinite(surprise).any() else None,
+        contents=tuple(blake2b(repr(held[key]).encode(), digest_size=8).digest() for key in used),
     )
 
 

@@ -73,7 +73,7 @@ def render(record: Mapping[str, Json]) -> str:
     return pages.get_template("uda_page.html.jinja").render(
         title=f"{len(judges)} judges of {len(models)} models",
         headline=f"Deviation between judges / spread of the consensus: {said}" if said else "",
-        warnings=[str(one) for one in as_list(record.get("warnings"))],
+        warnings=[str(one) for key in ("foremost", "warnings") for one in as_list(record.get(key))],
         unread=finite(record.get("unread")),
         figures=Table(("Figure", *(head.title() or "Value" for head in heads)), tuple(figures)),
         aligned=bool(sides[1:]),

@@ -132,6 +132,8 @@ SHARED = 0.3
 """The share of the judges' error in the consensus above which they err alike; 1/judges if they err apart."""
 LEVEL = 0.01
 SHUFFLES = 999
+TOGETHER = 2**21
+"""So many numbers of a table over shuffles are held at once, 16 MB: it grows with the square of the judges."""
 
 
 def inter_judge_std(ratings: Floats) -> Floats:
@@ -525,10 +527,16 @@ def clustered(ratings: Floats, judges: Sequence[str], models: Sequence[str], rng
         return Clusters()
     lean = leans(ratings)
     near = _correlations(lean)
-    shuffles = np.argsort(uniforms(rng, (SHUFFLES, *lean.shape)), axis=-1)
-    shuffled = np.take_along_axis(np.broadcast_to(lean, shuffles.shape), shuffles, axis=-1)
-    first, second = np.triu_indices(len(lean), 1)
-    by_chance = _correlations(leans(_standard(ratings) - lean + shuffled))[:, first, second].max(axis=-1)
+    explained, below = _standard(ratings) - lean, np.tril_indices(len(lean))
+    at_once = max(1, TOGETHER // (len(lean) * max(lean.shape)))
+    parts = []
+    for begun in range(0, SHUFFLES, at_once):
+        shuffles = np.argsort(uniforms(rng, (min(at_once, SHUFFLES - begun), *lean.shape)), axis=-1)
+        shuffled = np.take_along_axis(np.broadcast_to(lean, shuffles.shape), shuffles, axis=-1)
+        alike = _correlations(leans(explained + shuffled))
+        alike[:, *below] = -np.inf  # each pair once, and none of a judge with itself
+        parts.append(alike.max(axis=(-2, -1)))
+    by_chance = np.concatenate(parts)
     chance = float(np.sort(by_chance)[-max(1, int(CHANCE * (SHUFFLES + 1)))])
     cut = max(ALIKE, chance)
     distance = np.clip(1 - near, 0.0, 2.0)

@@ -86,6 +86,7 @@ def report(
         "weights": dict(zip(judges, counted.tolist(), strict=True)),
         "clusters": clustered(before, judges, models, rng).to_json(),
         "before": first,
+        "foremost": [],
     }
     warned = consensus.warnings(before, judges, models, gold, rng)
     if after is not None:
@@ -96,6 +97,7 @@ def report(
             for key in ("inter_judge_std", "consensus_spread", "relative_std", "mean_abs_self_deviation")
         }
         made["collapse"] = collapse(first, second)
+        made["foremost"] = _further_from_gold(first, second)
         warned = [*_doubts(first, second, collapsed(made["collapse"])), *warned]
     made["warnings"] = [*warned, *_gold_doubts(models, gold)]
     return made
@@ -209,6 +211,22 @@ def _doubts(before: Mapping[str, Any], after: Mapping[str, Any], collapse: str) 
     return found
 
 
+WITH_GOLD: Final[Mapping[str, str]] = {
+    "consensus_correlation_with_gold": "the correlation of the consensus with gold",
+    "mean_correlation_with_gold": "the judges' mean correlation with gold",
+}
+
+
+def _further_from_gold(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    sides = ((words, before.get(key), after.get(key)) for key, words in WITH_GOLD.items())
+    fell = [f"{words} fell from {was:.3f} to {now:.3f}" for words, was, now in sides if _three_less(was, now)]
+    return [f"the alignment took the ratings away from gold: {', '.join(fell)}; use those before it"] if fell else []
+
+
+def _three_less(was: float | None, now: float | None) -> bool:
+    return was is not None and now is not None and round(now, 3) < round(was, 3)
+
+
 def _gold_doubts(models: Sequence[str], gold: Mapping[str, float] | None) -> list[str]:
     if gold is None:
         return []
@@ -232,7 +250,7 @@ def _mean(values: Mapping[str, float | None]) -> float | None:
 
 
 def table(made: Mapping[str, Any]) -> str:
-    """Return the report as lines of text: the figures and how they changed, each judge, then the warnings."""
+    """Return the report as lines of text: what counts most, the figures and their change, each judge, the warnings."""
     sides = [made[name] for name in SIDES if name in made]
     rows = [("", *SIDES, "change")] if sides[1:] else []
     for key, name, digits in FIGURES:
@@ -253,7 +271,10 @@ def table(made: Mapping[str, Any]) -> str:
     warned = (f"warning: {text}" for text in made["warnings"])
     by_judge = f"each judge{', before and after' if sides[1:] else ''} (off: points from the consensus):"
     tables = [*aligned(rows, right=True), "", by_judge, *aligned(judges, right=True)]
-    return "\n".join([*tables, "", *weighed, *leaning(made["clusters"]), *warned])
+    foremost = [f"warning: {text}" for text in made["foremost"]]
+    return "\n".join(
+        [*foremost, *([""] if foremost else []), *tables, "", *weighed, *leaning(made["clusters"]), *warned]
+    )
 
 
 def leaning(clusters: Mapping[str, Any]) -> list[str]:

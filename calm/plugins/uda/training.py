@@ -13,10 +13,11 @@ on with the data that it began with.
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from itertools import pairwise
 from math import inf, isfinite
 from pathlib import Path
@@ -348,16 +349,23 @@ def _correlation(ratings: jax.Array, anchor: jax.Array) -> jax.Array:
 MODEL, CHECKPOINT = "calm-uda-model/1", "calm-uda-checkpoint/1"
 COUNTS = ("epoch", "best_epoch")
 LOSSES = ("last_loss", "best_loss")
+DIGEST = 6
+"""The bytes of the digest of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A trained network, its settings, and the maker and length of the embeddings that it was trained on."""
+    """
+    A trained network, its settings, and the maker and length of the embeddings that it was trained on.
+
+    `trained_on` are the digests of its comparisons; a file of an earlier version has none.
+    """
 
     params: Params
     settings: Settings
     dims: int
     embedder: str
+    trained_on: frozenset[bytes] = frozenset()
 
 
 def save_model(path: Path, model: Model) -> None:
@@ -367,7 +375,13 @@ def save_model(path: Path, model: Model) -> None:
     Raises:
         ConfigError: the file cannot be written.
     """
-    header = {"dims": model.dims, "embedder": model.embedder, "settings": asdict(model.settings)}
+    known = b64encode(b"".join(sorted(model.trained_on))).decode()
+    header = {
+        "dims": model.dims,
+        "embedder": model.embedder,
+        "settings": asdict(model.settings),
+        "trained_on": known,
+    }
     _write(path, MODEL, {name: np.asarray(array) for name, array in model.params.items()}, header)
 
 
@@ -387,7 +401,12 @@ def load_model(path: Path) -> Model:
     if odd := sorted(name for name, array in arrays.items() if np.isinf(array).any()):
         raise ConfigError(f"{path}: expected finite numbers, got infinity in {', '.join(odd[:5])}; train again")
     params = {name: jnp.asarray(arrays[name]) for name in wanted}
-    return Model(params, settings, dims, str(header.get("embedder")))
+    try:
+        known = b64decode(header.get("trained_on", ""), validate=True)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: expected trained_on as base64, got: {error}; train the model again") from error
+    digests = frozenset(known[at : at + DIGEST] for at in range(0, len(known), DIGEST))
+    return Model(params, settings, dims, str(header.get("embedder")), digests)
 
 
 def save_state(path: Path, state: State, settings: Settings, data: Comparisons) -> None:
@@ -438,6 +457,15 @@ def load_state(path: Path, settings: Settings, data: Comparisons) -> State:
     return State(
         counts["epoch"], params, optimiser, losses["last_loss"], counts["best_epoch"], losses["best_loss"], best
     )
+
+
+def digests(data: Comparisons) -> list[bytes]:
+    """Return a digest of each comparison: who compared which answers of whom, and with what result."""
+    rows = zip(*(column.tolist() for column in (data.judge, data.first, data.second, data.share)), strict=True)
+    names = (repr((data.judges[j], data.models[a], data.models[b], share)).encode() for j, a, b, share in rows)
+    answers = zip(data.one.tolist(), data.two.tolist(), strict=True)
+    texts = (data.contents[one] + data.contents[two] for one, two in answers)
+    return [blake2b(text + name, digest_size=DIGEST).digest() for text, name in zip(texts, names, strict=True)]
 
 
 def fingerprint(data: Comparisons) -> str:

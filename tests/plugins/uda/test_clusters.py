@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
+from calm.plugins.uda import ratings as module
 from calm.plugins.uda.ratings import clustered, leans
 
 MODELS = tuple(f"m{i}" for i in range(9))
@@ -85,3 +86,12 @@ def test_a_judge_that_says_tie_to_all_leans_nowhere():
 
     assert leans(matrix)[0] == pytest.approx(0)
     assert set(found(matrix).correlations["j0"].values()) == {0.0}
+
+
+def test_shuffles_in_small_parts_are_the_same_ones(monkeypatch):
+    """How many are held at once changes no figure."""
+    matrix = ratings(4, 7, shared=250.0)
+    whole = found(matrix)
+    monkeypatch.setattr(module, "TOGETHER", 400)
+
+    assert found(matrix) == whole

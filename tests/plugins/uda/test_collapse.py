@@ -10,7 +10,7 @@ from benchmarks.uda_arena import play, world
 from calm.commands.cli import main
 from calm.plugins.uda.comparisons import split
 from calm.plugins.uda.network import Settings
-from calm.plugins.uda.report import LEAST_LEFT, MOST_LOST, collapsed, report
+from calm.plugins.uda.report import LEAST_LEFT, MOST_LOST, collapsed, report, table
 from calm.plugins.uda.training import Model, apply, new_state, save_model, train
 
 JUDGES = tuple(f"j{j}" for j in range(6))
@@ -133,3 +133,20 @@ def test_sound_trainings_are_not_refused_and_short_ones_are(subtests):
                 rated = apply(train(data, settings).best, split(data, settings.validation)[1], settings)
                 made = report(*rated, data.judges, data.models, gold=None, rng=Random(0))
                 assert bool(made["collapse"]) == (epochs == 3)
+
+
+def test_a_correction_away_from_gold_is_said_first():
+    """Judges that are right are pulled to one that is not: the first line says what fell; nothing is said of a gain."""
+    truth = np.array([1000.0 + 50 * m for m in range(len(MODELS))])
+    gold = dict(zip(MODELS, truth.tolist(), strict=True))
+    near, far = ratings(seed=5, noise=5.0), ratings(seed=5, noise=5.0)
+    near[:], far[:] = truth, truth[::-1] * 0.3 + truth * 0.7
+    far += np.array([[0, 90, 0, 0, -90, 0, 0, 0]])
+
+    lost = report(near, far, JUDGES, MODELS, gold=gold, rng=Random(0))
+    won = report(far, near, JUDGES, MODELS, gold=gold, rng=Random(0))
+
+    key = "consensus_correlation_with_gold"
+    assert lost["after"][key] < lost["before"][key]
+    assert (len(lost["foremost"]), won["foremost"]) == (1, [])
+    assert lost["foremost"][0] in table(lost).splitlines()[0]

@@ -4,6 +4,7 @@ import argparse
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from calm.commands.cli import main
 from calm.core.releases import install
 from calm.errors import ConfigError
 from calm.plugins.uda import command
-from calm.plugins.uda.training import load_model
+from calm.plugins.uda.training import load_model, save_model
 from tests.plugins.uda.test_checkpoint import saved
 
 __all__ = ["saved"]
@@ -78,6 +79,27 @@ def test_a_model_is_applied_to_other_comparisons(trained, files, tmp_path, capsy
     assert "192 comparisons of 4 judges and 4 models" in capsys.readouterr().out
     assert "correlation_with_gold" not in after["after"]
     assert any("looks like truth" in warning for warning in after["warnings"])
+    [seen] = after["foremost"]  # it was trained with these
+    assert "192 of these 192" in seen
+
+
+def test_a_model_knows_which_comparisons_it_was_trained_with(trained, files, tmp_path):
+    """Half of the comparisons with the other result are others; a model without digests says nothing."""
+    comparisons, answers = files
+    rows = [json.loads(line) for line in comparisons.read_text().splitlines()]
+    other = {"a": "b", "b": "a", "tie": "a"}
+    half = [row | {"outcome": other[row["outcome"]]} for row in rows[: len(rows) // 2]]
+    (tmp_path / "other.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in half + rows[len(rows) // 2 :]))
+    model = load_model(trained[1])
+    save_model(tmp_path / "old.safetensors", replace(model, trained_on=frozenset()))
+
+    def foremost(path):
+        given = (tmp_path / "other.jsonl", "--answers", answers, "--report", tmp_path / "r.json", "--keep-collapsed")
+        run("apply", path, *given)
+        return json.loads((tmp_path / "r.json").read_text())["foremost"]
+
+    assert "96 of these 192" in foremost(trained[1])[0]
+    assert foremost(tmp_path / "old.safetensors") == []
 
 
 def test_leaving_out_a_judge_reports_each_judge(files, tmp_path):
