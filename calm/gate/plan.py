@@ -170,20 +170,17 @@ class Survey:
     """What finds the requests of its judges, with all that was found so far."""
 
 
-def survey(
-    entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], settings: PlanSettings, *, alike: bool = False
-) -> Survey:
+def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
     """
     Return what the probes of a run take; no judge is asked.
 
-    The cases are those of the run, of which a sample is taken; the orders name the judges. `alike`: each further ask
-    about a case in an arm is taken to be as large as the first, which spares most of the work.
+    The cases are those of the run, of which a sample is taken; the orders name the judges.
 
     Raises:
         CalmError: a probe that would end in an error in the run, too.
     """
     chosen = tuple(sample(cases, settings.sample, settings.seed))
-    surveyor = _Surveyor(settings, chosen, alike=alike)
+    surveyor = _Surveyor(settings, chosen)
     with RareCollections():
         for entry in entries:
             surveyor.take(entry)
@@ -209,8 +206,8 @@ def survey_cross(crossing: CrossDesign) -> Survey:
 class _Surveyor:
     """Goes through the probes and gathers their rows."""
 
-    def __init__(self, settings: PlanSettings, sample: tuple[Case, ...], *, alike: bool = False) -> None:
-        self._settings, self._sample, self._alike = settings, sample, alike
+    def __init__(self, settings: PlanSettings, sample: tuple[Case, ...]) -> None:
+        self._settings, self._sample = settings, sample
         self._finders = RequestFinders()
         self.rows: list[ProbeRow] = []
         self.skipped: list[tuple[str, str]] = []
@@ -314,13 +311,13 @@ class _Surveyor:
             ]
         if has_floor(order, setup):
             floors = [partial(_floor, pair) for pair in pairs]
-            inert = _prompts(finder, floors, controls, first=first.inert, most=last.inert, alike=self._alike)
+            inert = _prompts(finder, floors, controls, first=first.inert, most=last.inert)
             units += [CaseArm(p.source.id, INERT, shown, sampled, True) for p, shown in zip(pairs, inert, strict=True)]
         if edit is not None:
             several = len(edit.variants) > 1  # then each further ask shows another variant, of about this size
             most = 1 if several else last.perturbed
             asks = [partial(_edited, pair) for pair in pairs]
-            edited = _prompts(finder, asks, judges, first=min(most, first.perturbed), most=most, alike=self._alike)
+            edited = _prompts(finder, asks, judges, first=min(most, first.perturbed), most=most)
             units += [CaseArm(p.source.id, PERTURBED, shown, sampled) for p, shown in zip(pairs, edited, strict=True)]
         return units
 
@@ -364,20 +361,15 @@ def _prompts(
     *,
     first: int,
     most: int,
-    alike: bool,
 ) -> list[Prompts]:
     """Return the prompts of the asks of each pair: those of the first asks together, the others when wanted."""
-    first = min(first, 1) if alike else first
     together = _rendered(finder, [[ask(number) for number in range(1, first + 1)] for ask in asks], judges)
 
     def later(ask: Callable[[int], Case], judge: Judge | None, number: int) -> Rendering:
         return finder.prompts([ask(number)], [judge])[0][1]
 
-    def as_large(shown: Rendering, number: int) -> Rendering:
-        return shown._replace(key=f"{shown.key} {number}")
-
     return [
-        Prompts(found, most, partial(as_large, found[0]) if alike and found else partial(later, ask, judge))
+        Prompts(found, most, partial(later, ask, judge))
         for found, ask, judge in zip(together, asks, judges, strict=True)
     ]
 

@@ -20,8 +20,6 @@ from calm.models.wire import Price
 CALL_SECONDS = 2.0
 """Seconds that a call is taken to last."""
 FIRST_CALL = "first live call"
-SET = "\0"
-"""Stands before the number of the set of mitigations in the key of a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ def _of_one_prompt(found: Survey) -> frozenset[str]:
     for prompt in (unit.prompts[0] for row in found.rows for unit in row.units):
         for call in prompt.calls:
             if call.once:
-                homes.setdefault(call.key, set()).add(prompt.key.partition(SET)[0])  # whichever judge it is of
+                homes.setdefault(call.key, set()).add(prompt.key.rpartition("/")[2])  # whichever judge it is of
     return frozenset(key for key, prompts in homes.items() if len(prompts) == 1)
 
 
@@ -249,8 +247,7 @@ class Tally:
             asks += 1
             for call in prompt.calls:
                 made_up = " " in prompt.key and self._repeats(call)
-                whose = prompt.key.partition(SET)[0]  # whichever judge it is of
-                key = f"{whose} {call.key}" if made_up else call.key
+                key = f"{prompt.key} {call.key}" if made_up else call.key
                 number = 0 if call.once else index
                 if (key, number) not in self._called:
                     self._called.add((key, number))

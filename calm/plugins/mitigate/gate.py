@@ -29,7 +29,7 @@ from calm.experiment.setup import Setup
 from calm.experiment.stopping import Ruling, Stopping
 from calm.gate.catalogue import entries
 from calm.gate.plan import PlanEntry, PlanSettings, ProbeRow, Survey, survey
-from calm.gate.prices import SET, Assumptions, Figure, plan_of
+from calm.gate.prices import Assumptions, Figure, plan_of
 from calm.gate.question import TOLERATED
 from calm.gate.rehearsal import expected
 from calm.gate.requests import Rendering, Source, StandIn
@@ -348,7 +348,7 @@ def plan_all(
         for entry in entries:
             order, *beside = (replace(o, setup=replace(o.setup, judge=one.judge)) for o in (entry.order, *entry.beside))
             judged.append(replace(entry, order=order, beside=tuple(beside)))
-        found = survey(judged, one.judge, cases, settings, alike=True)
+        found = survey(judged, one.judge, cases, settings)
         surveys.append(found)
         plan = plan_of(found, len(found.cases), settings.design, assumed)
         if not one.names:
@@ -379,9 +379,7 @@ def _joined(surveys: Sequence[Survey]) -> Survey:
             units = []
             for unit in row.units:  # its prompts are marked as those of one set, its calls name the joined sources
                 prompts = tuple(
-                    Rendering(
-                        f"{p.key}{SET}{place}", tuple(call._replace(source=where[call.source]) for call in p.calls)
-                    )
+                    Rendering(f"{place}/{p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
                     for p in unit.prompts
                 )
                 units.append(unit._replace(prompts=prompts, owner=str(place)))

@@ -216,15 +216,18 @@ WITH_GOLD: Final[Mapping[str, str]] = {
     "mean_correlation_with_gold": "the judges' mean correlation with gold",
 }
 
+FALL: Final = 0.01
+"""A fall of a correlation that is told."""
+
 
 def _further_from_gold(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     sides = ((words, before.get(key), after.get(key)) for key, words in WITH_GOLD.items())
-    fell = [f"{words} fell from {was:.3f} to {now:.3f}" for words, was, now in sides if _three_less(was, now)]
+    fell = [f"{words} fell from {was:.3f} to {now:.3f}" for words, was, now in sides if _less(was, now)]
     return [f"the alignment took the ratings away from gold: {', '.join(fell)}; use those before it"] if fell else []
 
 
-def _three_less(was: float | None, now: float | None) -> bool:
-    return was is not None and now is not None and round(now, 3) < round(was, 3)
+def _less(was: float | None, now: float | None) -> bool:
+    return was is not None and now is not None and round(was - now, 3) >= FALL
 
 
 def _gold_doubts(models: Sequence[str], gold: Mapping[str, float] | None) -> list[str]:
