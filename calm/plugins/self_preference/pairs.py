@@ -405,6 +405,19 @@ def pulls(found: Known, *, level: float = 0.05) -> dict[str, Pull]:
     return {kind: pull(level=level / len(enough)) for kind, pull in kinds.items() if kind in enough}
 
 
+def pull_on(kind: str, found: Known, *, level: float = 0.05) -> Pull:
+    """
+    Return the pull on equal answers of a kind.
+
+    Raises `EstimateError` for too few: why is what `pulls` says where no kind has enough questions.
+    """
+    try:
+        return kinds_of(found)[kind](level=level)
+    except EstimateError:
+        pulls(found, level=level)
+        raise
+
+
 def _counted(groups: Sequence[tuple[Ints, Floats]]) -> Cells:
     size = max((int(item.max()) for item, _ in groups if item.size), default=0) + 1
     there = [(item[~np.isnan(favour)], favour[~np.isnan(favour)]) for item, favour in groups]
