@@ -104,7 +104,7 @@ def measured(audit: Audit) -> str:
         return ""
     there = {one.bias for one in found.biases if one.robustness_rate} | ({ENHANCEMENT} if found.enhancement else set())
     asked = there | {one.bias for one in found.biases}
-    without = [f"{', '.join(names)} ({why})" for why, names in _lacking(found).items()]
+    without = _lacking(found)
     absent = sum(bias not in asked for bias in TWELVE)
     without += [f"{absent} that this run does not ask about"] if absent else []
     return f"{len(there)} of {len(TWELVE)} biases measured{', not: ' if without else ''}{'; '.join(without)}"
@@ -155,7 +155,7 @@ def view_of(audit: Audit) -> ProtocolView | None:
         Table(("Bias", "Edit", "RR [95%]", "Questions"), apart) if apart else None,
         Table(("Answers", "RR [95%]", "CR [95%]", "Questions"), curve) if curve else None,
         tuple(_facts(found)),
-        (*_notes(found), *(f"not measured: {', '.join(names)} ({why})" for why, names in _lacking(found).items())),
+        (*_notes(found), *(f"not measured: {names}" for names in _lacking(found))),
     )
 
 
@@ -237,13 +237,17 @@ def _notes(found: CalmProtocol) -> list[str]:
     return notes + [NOTICED.format(decimal(one.detection)) for one in found.biases if one.detection is not None]
 
 
-def _lacking(found: CalmProtocol) -> dict[str, list[str]]:
-    """Return the biases without an RR by the reason that they share."""
+def _lacking(found: CalmProtocol) -> list[str]:
+    """Return the biases without an RR, those together that share a reason, which says so."""
     missing: dict[str, list[str]] = {}
     for one in found.biases:
         if one.reason and not one.robustness_rate:
             missing.setdefault(str(unnamed(one.reason)), []).append(one.bias)
-    return missing
+    shared = {1: "", 2: "both: "}
+    return [
+        f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))} ({shared.get(len(names), 'all: ')}{why})"
+        for why, names in missing.items()
+    ]
 
 
 def _sides(one: BiasFigures) -> str:
