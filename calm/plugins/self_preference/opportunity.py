@@ -415,7 +415,7 @@ def _gaps(counts: Floats) -> Floats:
     """Return the gap of each set of counts, shape [..., (self hit, self, other hit, other)]."""
     if (counts[..., 1] == 0).any() or (counts[..., 3] == 0).any():
         raise EstimateError(
-            "expected decided pairs that people gave to self and to other, got none of one kind, at least in a resampled "
+            "expected decided pairs that people gave to self and to other, got none of a kind, at least in a resampled "
             "set: the gap is not defined, or the class is too small for an interval"
         )
     return np.asarray(counts[..., 0] / counts[..., 1] - counts[..., 2] / counts[..., 3], dtype=np.float64)
