@@ -204,3 +204,31 @@ def test_own_scores_that_a_record_does_not_have_are_none(subtests):
     ):
         with subtests.test(record=record):
             assert enhancement_of(record, "m") is None
+
+
+def test_one_unread_reply_of_a_small_part_leaves_its_rate_and_counts_both_ways(subtests):
+    """As a flip in the value and the lower bound, as no flip in the upper one; of nine replies it is too many."""
+    for n, arm in ((19, "perturbed"), (10, "perturbed"), (9, "perturbed"), (5, "clean")):
+        lost = (("good", "good"), (UNREAD,)) if arm == "perturbed" else ((UNREAD, "good"), ("good",))
+        run = audit("j", observed("authority", [*[(("good", "good"), ("good",))] * (n - 1), lost]))
+        with subtests.test(n=n, arm=arm):
+            rate = calm_protocol(run).of("authority").robustness_rate
+            assert (rate is None) == (n == 9)
+            if rate is not None:
+                value, best = (share_of({str(case): [1.0 if case else first] for case in range(n)}) for first in (0, 1))
+                assert rate.high == best.high == 1
+                assert arm == "clean" or (rate.value, rate.low) == (value.value, value.low)
+
+
+def test_what_has_no_interval_is_not_spared():
+    """A mean of two sides, and the rate of improvement, of which a reader would not see that a reply is lost."""
+    steady, lost = (("good", "good"), ("good",)), (("good", "good"), (UNREAD,))
+    rows = [*[steady] * 18, lost]
+    sides = audit("j", observed("distraction", rows, "near"), observed("distraction", rows, "on_better"))
+    solved = audit("j", observed("chain-of-thought", rows))
+
+    assert calm_protocol(sides).of("distraction").robustness_rate is None
+    assert (calm_protocol(solved).reasoning, bool(calm_protocol(solved).of("chain-of-thought").accuracy_hacked)) == (
+        None,
+        True,
+    )
