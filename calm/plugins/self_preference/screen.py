@@ -384,7 +384,7 @@ def next_step(body: Row) -> str:
     if not pulls:
         return (
             "Next: calm answer CASES --with A.toml,B.toml,C.toml --twins -o twins.jsonl, and judge these: 10 questions "
-            "at least; 80 decide of a judge that calls most pairs a tie."
+            "at least; 90 decide of a judge that calls four in five a tie."
         )
     return "Next: claim own_pull in CI: pytest suites/ --calm-judge=JUDGE.toml --calm-peers=RECORD.json"
 
