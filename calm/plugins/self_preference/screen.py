@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from textwrap import wrap
 from typing import Final, TypeAlias
@@ -57,8 +58,8 @@ _FIRST: Final = {
 _EXCESS = Column("excess", "own taken beyond judges of other families, of 100")
 _UNREAD = Column("unread", "replies without a readable verdict, of 100; they are in no figure")
 COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
-    "pairwise": _FIRST
-    | {
+    "pairwise": {
+        **_FIRST,
         EXCESS: _EXCESS,
         "unread": Column("unread", "own pairs with an unreadable order, of 100; they are in no figure"),
         "own": Column("own", "own answers that won, of 100 pairs with one"),
@@ -66,8 +67,8 @@ COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
         "gap": Column("gap", "agrees more often with people who prefer its own, of 100"),
         "gap_excess": Column("gap over others'", "gap less that of judges of other families"),
     },
-    "score": _FIRST
-    | {
+    "score": {
+        **_FIRST,
         SCORES: Column("excess", "own over others, beyond judges of other families", 1, 2),
         OUTSIDER: Column("over outsider", "the same beyond the judge of --outsider alone", 1, 2),
         "unread": _UNREAD,
@@ -76,8 +77,8 @@ COLUMNS: Final[Mapping[str, Mapping[str, Column]]] = {
         "given": Column("given", "to others", 1, 2),
         EXCESS: replace(_EXCESS, head="in pairs"),
     },
-    "rubric": _FIRST
-    | {
+    "rubric": {
+        **_FIRST,
         EXCESS: _EXCESS,
         "unread": _UNREAD,
         "self_preference_ratio": Column("ratio", "over-credit of own answers beyond theirs (1: fair)", 1, 2),
@@ -93,9 +94,10 @@ ASKED: Final = ("equal_answers", "opportunity", *_BY_OPTION)
 """The tables that a screen names, as options or data of a special kind asked for them; the rest is counted."""
 
 
-def numbers(node: Json, *names: str) -> Figure:
+def numbers(node: Json | Row, *names: str) -> Figure:
     """Return the numbers that an object holds under names; nothing unless all of them are there."""
-    found = tuple(value for name in names if (value := finite(as_mapping(node).get(name))) is not None)
+    held = node if isinstance(node, Mapping) else {}
+    found = tuple(value for name in names if (value := finite(held.get(name))) is not None)
     return found if len(found) == len(names) else ()
 
 
@@ -207,7 +209,7 @@ def cells(body: Row, shown: Mapping[str, Column], *more: str) -> list[list[str]]
     for row in objects(body.get("judges")):
         table.append([str(row.get(key, "-")) for key in ("judge", *more)])
         for name, column in shown.items():
-            value, *bounds = map(column.shown, figure(row, name)) if figure(row, name) else "-"
+            value, *bounds = [column.shown(number) for number in figure(row, name)] or ["-"]
             table[-1].append(f"{value} [{', '.join(bounds)}]" if bounds else value)
     return table
 
@@ -306,13 +308,13 @@ def beside(body: Row) -> Iterator[tuple[str, str]]:
         yield "CALM's Err_SE, own answers scored by itself / by the others - 1", each
     for name in dict.fromkeys(str(row.get("committee")) for row in parts.get("committee", [])):
         some = [row for row in parts["committee"] if row.get("committee") == name]
-        alone, together = (
-            f"{fmean(values):.2f}" if values else "not known"
-            for end in ("", "_committee")
-            for values in [[value for row in some for value in numbers(row, f"hspp_instance_self{end}")]]
+        ends = "hspp_instance_self", "hspp_instance_self_committee"
+        means = ([value for row in some for value in numbers(row, end)] for end in ends)
+        alone, together = (f"{fmean(values):.2f}" if values else "not known" for values in means)
+        yield (
+            f"{capital(name)} of {len(some)}",
+            f"HSPP of comparisons {alone} for its members, {together} for all together",
         )
-        told_of = f"HSPP of comparisons {alone} for its members, {together} for all together"
-        yield f"{capital(name)} of {len(some)}", told_of
     for way in dict.fromkeys(str(row.get("by")) for row in parts.get("slices", [])):
         some = [row for row in parts["slices"] if (row.get("by"), row.get("judge")) == (way, "mean")]
         if by := sorted((value, str(row.get("slice"))) for row in some for value in numbers(row, "hspp_rubric_self")):
@@ -365,14 +367,11 @@ def summary(body: Row, width: int, written: Sequence[str] = ()) -> str:
     where = " and ".join(written) or "with --report FILE.html, or -o FILE.json for the record"
     rest = f"More ({', '.join([*titles, tables])}, heat maps): {where}."
     aside = " ".join(f"{name}: {text}." for name, text in beside(body))
-    above, below = [title(body), *headline(body).splitlines()], [f"{keys}.", aside, *told[:MOST], *more, rest]
-
-    def fitted(texts: Sequence[str]) -> list[str]:
-        return [
-            line for one in texts for line in wrap(one, width, break_long_words=False, break_on_hyphens=False) or [one]
-        ]
-
-    return "\n".join([*fitted(above), "", *lines, *fitted([*below, next_step(body)])])
+    above = [title(body), *headline(body).splitlines()]
+    below = [f"{keys}.", aside, *told[:MOST], *more, rest, next_step(body)]
+    fitted = partial(wrap, width=width, break_long_words=False, break_on_hyphens=False)
+    top, end = ([line for one in texts for line in fitted(one) or [one]] for texts in (above, below))
+    return "\n".join([*top, "", *lines, *end])
 
 
 def next_step(body: Row) -> str:
