@@ -254,10 +254,10 @@ def _alone(body: Row) -> Iterator[tuple[str, str]]:
     for judge in filter(written.__contains__, of):
         outside = {one for one in of.values() if one != of[judge] and authors - {one, of[judge]}}
         if not outside:
-            yield judge, "no other family of judges can be compared with it; add a judge of one more family."
+            yield judge, "no other family of judges to compare with; add a judge of one more family."
         elif len(outside) == 1:
             why = "whose dislikes look like preference; add a judge of one more family."
-            yield judge, f"it can be compared with one other family of judges alone, {why}"
+            yield judge, f"one other family of judges alone to compare with, {why}"
 
 
 MOST_NAMED: Final = 5

@@ -19,6 +19,7 @@ from calm.plugins.papers.protocol import (
 )
 from calm.results.redaction import without_texts
 from calm.results.steps import verdict_of
+from calm.results.wording import tested as summed_up
 from tests.plugins.papers.test_compare_as_calm import LOST, STEADY, SWAYED, audit, observed
 from tests.reports.planted_audit import finding, trial
 
@@ -92,6 +93,20 @@ def test_the_first_line_counts_what_was_measured_of_twelve(subtests):
         with subtests.test(words=words):
             assert measured(run) == words
             assert verdict_of(run, green=False)[1].startswith(words)
+    assert "not tested: self-enhancement" in summed_up(replace(SWAYED, findings=(*SWAYED.findings, untested)))
+
+
+def test_biases_that_share_a_reason_are_named_together():
+    """A reader sees that it is the reason of both."""
+    no = because(Kind.OTHER_TASK, "swap", "pairwise", "score")
+    missing = [
+        finding(key=f"{bias}/robustness_rate/x", bias=bias, measure="robustness_rate", outcome=Outcome.NOT_TESTED)
+        for bias in ("position", "fallacy-oversight")
+    ]
+    missing = [replace(one, reason=no, expects="OBSERVE") for one in missing]
+    told = measured(replace(SWAYED, findings=(*(f for f in SWAYED.findings if f.bias == "authority"), *missing)))
+
+    assert "fallacy-oversight and position (both: serves pairwise" in told
 
 
 UNREAD = "!unreadable"
