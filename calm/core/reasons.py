@@ -406,6 +406,11 @@ class Kind(StrEnum):
     CONTROL = ("control", "the control: {}")
     OTHER_TASK = ("other-task", "{} serves {}; the judge's task is {}")
     FEW_VERDICTS_BY = ("few-verdicts-by", "{} is not compared with: it gave too few verdicts for an interval")
+    FEW_DECIDED_BY = (
+        "few-decided-by",
+        "{} is not compared with: of the pairs that people gave to the own answer, or of those that they gave to the "
+        "other one, too few were decided by it and by the judge for an interval",
+    )
     FEW_VERDICTS_ON = (
         "few-verdicts-on",
         "the answers of {} are not compared with: they got too few verdicts for an interval",
@@ -611,6 +616,11 @@ class Kind(StrEnum):
         "few-equal",
         "preference cannot be told from skill: {} questions have an own and another answer that are known to be "
         "equally good, and {} are needed; label ties, or make twins with `calm answer --twins`",
+    )
+    FEW_TWINS = (
+        "few-twins",
+        "preference cannot be told from skill: {} questions have its own words beside another author's in twins, and "
+        "about {} are needed; make more with `calm answer --twins`",
     )
     SHARED_PULL = (
         "shared-pull",

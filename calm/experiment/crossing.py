@@ -467,7 +467,11 @@ def _writers(cases: Iterable[Case]) -> dict[str, str]:
 
 
 def identity(case: Case) -> str:
-    """Return what identifies a case for a judge: all that the judge may see of it."""
+    """
+    Return what identifies a case for a judge: all that the judge may see of it.
+
+    People's labels and ready-made texts are in it as well: it is the key of verdicts in records that are there.
+    """
     bare = replace(case, better=None, met={}, scores={}, tags={}, id="")
     return digest(replace(bare, answers=tuple(replace(a, author=None) for a in bare.shown)).present(order=()).content())
 

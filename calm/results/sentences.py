@@ -409,6 +409,10 @@ def capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
+NAMED: Final = {RUN: "all probes together", BASELINE: "the baseline", "calm": "self-enhancement"}
+"""What is not called as its key is; of the suite `calm` of the papers, the part that is named after no edit."""
+
+
 def name_of(bias: str) -> str:
     """
     Return how a sentence names a bias.
@@ -416,7 +420,7 @@ def name_of(bias: str) -> str:
     >>> name_of("compassion-fade"), name_of("run")
     ('compassion fade', 'all probes together')
     """
-    return {RUN: "all probes together", BASELINE: "the baseline"}.get(bias, bias.replace("-", " "))
+    return NAMED.get(bias, bias.replace("-", " "))
 
 
 class Resolution(IntEnum):

@@ -17,7 +17,7 @@ from calm.models.pricing import dollars
 from calm.models.secrets import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, Audit, Finding, Limit, Run
 from calm.results.records import family_of
-from calm.results.sentences import ends, name_of, unmeasured
+from calm.results.sentences import NAMED, ends, unmeasured
 
 CALLS = {
     "recorded": "verdicts read from the record",
@@ -177,7 +177,7 @@ def _named(names: Iterable[str]) -> str:
     parts: dict[str, list[str]] = {}
     for name in names:
         bias, _, part = name.partition("/")
-        parts.setdefault(_PARTS.get(part, part.replace("_", " ")), []).append(name_of(bias) if bias == RUN else bias)
+        parts.setdefault(_PARTS.get(part, part.replace("_", " ")), []).append(NAMED.get(bias, bias))
     return "; ".join(f"{', '.join(of)}{f' ({part})' if part else ''}" for part, of in parts.items())
 
 
@@ -194,7 +194,7 @@ def tested(audit: Audit) -> str:
     if whole and all(f.outcome is Outcome.NOT_TESTED for f in audit.findings):  # why is all that there is to say
         parts += [f"not tested: {names} ({reason})" for names, reason, _ in untested_by_reason(audit)]
     elif whole:
-        parts.append(f"not tested: {', '.join(whole)}")
+        parts.append(f"not tested: {', '.join(NAMED.get(name, name) for name in whole)}")
     parts += [f"{len(partly)} tested in part"] if partly else []
     return "; ".join(parts) or "tested: nothing"
 
@@ -242,7 +242,9 @@ def untested(audit: Audit) -> dict[str, Reason]:
 def untested_findings(audit: Audit) -> dict[str, list[Finding]]:
     """Return the findings that say so, by the same names."""
     found: dict[str, list[Finding]] = {}
-    observed = [f for f in audit.of(Outcome.OBSERVED) if f.reason.kind in (Kind.NO_TRUTH, Kind.FEW_EQUAL)]
+    observed = [
+        f for f in audit.of(Outcome.OBSERVED) if f.reason.kind in (Kind.NO_TRUTH, Kind.FEW_EQUAL, Kind.FEW_TWINS)
+    ]
     for finding in sorted((*audit.of(Outcome.NOT_TESTED), *observed), key=lambda f: f.single):
         if finding.bias == AGREEMENT and finding.reason.has(Kind.FEW_PEOPLE):
             continue  # few cases have the labels of several people, and nobody misses them

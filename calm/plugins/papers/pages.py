@@ -38,7 +38,7 @@ from calm.results.reports.html import environment, safety
 from calm.results.reports.tables import neutral
 from calm.results.tabular import Unread
 from calm.results.wording import clipped, unnamed
-from calm.statistics.calm_errors import MOST_UNREAD
+from calm.statistics.calm_errors import FEW_REPLIES, MOST_UNREAD
 
 HEADING = "CALM's protocol: RR with its 95% interval, CR, accuracy, unread replies"
 LACKING = "-"
@@ -48,7 +48,10 @@ HEAD = ("bias", "RR", "CR", "Acc", "Acc_hack", "n", "unread")
 SIDES = "{} is the mean of its sides: {}"
 UNREAD = "unread replies, clean + edited"
 """What is counted: replies that were unreadable or refused, before the edit and after it."""
-WITHHELD = f"no figure where more than {MOST_UNREAD:.0%} of the replies that it rests on are unread"
+WITHHELD = (
+    f"no figure where more than {MOST_UNREAD:.0%} of the replies that it rests on are unread; a rate may miss 1 of "
+    f"at least {FEW_REPLIES}"
+)
 PARTS = {"diversity": "group", "compassion-fade": "name"}
 """The biases whose edits that take turns are told apart in a terminal, and what each of these edits is about."""
 TWELVE = (*BIASES, ENHANCEMENT)
@@ -104,7 +107,7 @@ def measured(audit: Audit) -> str:
         return ""
     there = {one.bias for one in found.biases if one.robustness_rate} | ({ENHANCEMENT} if found.enhancement else set())
     asked = there | {one.bias for one in found.biases}
-    without = [f"{', '.join(names)} ({why})" for why, names in _lacking(found).items()]
+    without = _lacking(found)
     absent = sum(bias not in asked for bias in TWELVE)
     without += [f"{absent} that this run does not ask about"] if absent else []
     return f"{len(there)} of {len(TWELVE)} biases measured{', not: ' if without else ''}{'; '.join(without)}"
@@ -155,7 +158,7 @@ def view_of(audit: Audit) -> ProtocolView | None:
         Table(("Bias", "Edit", "RR [95%]", "Questions"), apart) if apart else None,
         Table(("Answers", "RR [95%]", "CR [95%]", "Questions"), curve) if curve else None,
         tuple(_facts(found)),
-        (*_notes(found), *(f"not measured: {', '.join(names)} ({why})" for why, names in _lacking(found).items())),
+        (*_notes(found), *(f"not measured: {names}" for names in _lacking(found))),
     )
 
 
@@ -237,13 +240,17 @@ def _notes(found: CalmProtocol) -> list[str]:
     return notes + [NOTICED.format(decimal(one.detection)) for one in found.biases if one.detection is not None]
 
 
-def _lacking(found: CalmProtocol) -> dict[str, list[str]]:
-    """Return the biases without an RR by the reason that they share."""
+def _lacking(found: CalmProtocol) -> list[str]:
+    """Return the biases without an RR, those together that share a reason, which says so."""
     missing: dict[str, list[str]] = {}
     for one in found.biases:
         if one.reason and not one.robustness_rate:
             missing.setdefault(str(unnamed(one.reason)), []).append(one.bias)
-    return missing
+    shared = {1: "", 2: "both: "}
+    return [
+        f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))} ({shared.get(len(names), 'all: ')}{why})"
+        for why, names in missing.items()
+    ]
 
 
 def _sides(one: BiasFigures) -> str:

@@ -363,7 +363,7 @@ def excess_opportunity(
             last = error
             on = np.flatnonzero(theirs).tolist()
             asked = len({cases[pair] for pair in on} if cases is not None else on)
-            excluded[because(Kind.FEW_VERDICTS_BY, names[place] if names else str(place))] = asked
+            excluded[because(Kind.FEW_DECIDED_BY, names[place] if names else str(place))] = asked
             continue
         replicates.append(drawn)
         least.append(_still(whole[0]))
@@ -415,7 +415,7 @@ def _gaps(counts: Floats) -> Floats:
     """Return the gap of each set of counts, shape [..., (self hit, self, other hit, other)]."""
     if (counts[..., 1] == 0).any() or (counts[..., 3] == 0).any():
         raise EstimateError(
-            "expected pairs that people decided for self and for other, got none of one kind, at least in a resampled "
+            "expected decided pairs that people gave to self and to other, got none of a kind, at least in a resampled "
             "set: the gap is not defined, or the class is too small for an interval"
         )
     return np.asarray(counts[..., 0] / counts[..., 1] - counts[..., 2] / counts[..., 3], dtype=np.float64)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import fsum, nan
+from math import ceil, fsum, nan
 from random import Random
 
 import numpy as np
@@ -327,7 +327,7 @@ class Pull:
     """
 
     estimate: Estimate
-    outsiders: float | None
+    outsiders: Estimate | None
     fair: float
 
 
@@ -347,8 +347,14 @@ def pull_of_twins(twins: Mapping[str, Side], *, level: float = 0.05) -> Pull:
     if min(has.get(OWN_TEXT, 0), has.get(OTHER_TEXT, 0)) >= LEAST:
         chosen += [OWN_TEXT, OTHER_TEXT]
     if not chosen:
-        most = max(all_.values(), default=0)
-        raise EstimateError(because(Kind.FEW_EQUAL, most, LEAST) if most < LEAST else because(Kind.TWINS_ALONE))
+        total = len(np.unique(np.concatenate([side.item for side in twins.values()]))) if twins else 0
+        if not total:
+            raise EstimateError(because(Kind.FEW_EQUAL, total, LEAST))
+        most = max(all_.get(NO_TEXT, 0), min(all_.get(OWN_TEXT, 0), all_.get(OTHER_TEXT, 0)))
+        if most >= LEAST or not any(has.values()):
+            raise EstimateError(because(Kind.TWINS_ALONE))
+        needed = ceil(total * LEAST / most) if most else total + 2 * LEAST
+        raise EstimateError(because(Kind.FEW_TWINS, total, needed))
     return pull_of_own([seen[whose] for whose in chosen], level=level, twins=True)
 
 
@@ -373,11 +379,12 @@ def pull_of_own(groups: Sequence[Side], *, level: float = 0.05, twins: bool = Fa
         raise EstimateError(because(Kind.FEW_EQUAL, min(mine.items()), LEAST))
     pull = estimated(mine, _pull, level, (1.0,) * k)
     theirs = _counted([(one.item, one.outside) for one in groups])
-    outsiders = float(_pull(theirs.rates())) if min(theirs.items()) >= LEAST else None
-    fair = max(outsiders or 0.0, 0.0)
+    outsiders = estimated(theirs, _pull, level, (1.0,) * k) if min(theirs.items()) >= LEAST else None
+    also = outsiders.value if outsiders is not None else 0.0
+    fair = max(also, 0.0)
     if twins:
         fair = 2 * float(ndtr(STEEPEST * ndtri((1 + fair) / 2))) - 1
-    high = pull.high - min(outsiders or 0.0, 0.0) * (twins or k > 1)
+    high = pull.high - min(also, 0.0) * (twins or k > 1)
     return Pull(replace(pull, low=max(pull.low - fair, -1.0), high=min(high, 1.0)), outsiders, fair)
 
 
@@ -403,6 +410,19 @@ def pulls(found: Known, *, level: float = 0.05) -> dict[str, Pull]:
         raise few[TWINS if any(side.item.size for side in found.twins.values()) else TIES]
     enough = kinds.keys() - few.keys()
     return {kind: pull(level=level / len(enough)) for kind, pull in kinds.items() if kind in enough}
+
+
+def pull_on(kind: str, found: Known, *, level: float = 0.05) -> Pull:
+    """
+    Return the pull on equal answers of a kind.
+
+    Raises `EstimateError` for too few: why is what `pulls` says where no kind has enough questions.
+    """
+    try:
+        return kinds_of(found)[kind](level=level)
+    except EstimateError:
+        pulls(found, level=level)
+        raise
 
 
 def _counted(groups: Sequence[tuple[Ints, Floats]]) -> Cells:

@@ -118,7 +118,8 @@ def equal_parts(own: Mapping[str, Known], *, level: float = 0.05) -> tuple[Part,
             with suppress(EstimateError):
                 one = pull(level=level)
                 low, high = (one.estimate.low, one.estimate.high) if of in (TIES, TWINS) else (None, None)
-                told: dict[str, Json] = {"n": one.estimate.n, "pull": one.estimate.value, "outsiders": one.outsiders}
+                theirs = None if one.outsiders is None else one.outsiders.value
+                told: dict[str, Json] = {"n": one.estimate.n, "pull": one.estimate.value, "outsiders": theirs}
                 rows.append({"judge": judge, "of": of, **told, "low": low, "high": high})
     return (Part("equal_answers", tuple(rows)),) if rows else ()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from math import isnan
 from random import Random
 from typing import TypeAlias
@@ -263,12 +263,16 @@ class Tables:
             return skill.credit_excess(self.credited[1], self.grid, model, level=level)
         return pairs.pair_excess(self.faced(model), model, self.families, level=level)
 
-    def known(self, model: str) -> Known:
+    @cached_property
+    def known(self) -> Callable[[str], Known]:
         """
-        Return the pairs of a judge's own answers whose truth is known.
+        The pairs of a judge's own answers whose truth is known, made once for each judge.
 
         Raises `EstimateError` where it wrote none.
         """
+        return cache(self._known)
+
+    def _known(self, model: str) -> Known:
         if self.credited is not None:
             return pairs.known_by_criteria(self.credited[0], model)
         return pairs.known(self.faced(model), model, self.families)
@@ -398,21 +402,14 @@ class Tables:
         else:
             found, items = of_pairs(self, again, level, draws), len({item_of(one.case) for one in self.pairs})
 
-        def own_pull(judge: str) -> Estimate:
-            found = self.known(judge)
-            ties, made = (any(one.item.size for one in sides) for sides in (found.equal, found.twins.values()))
-            if made and not ties:
-                return pairs.pull_of_twins(found.twins, level=level).estimate  # too few: it says how many there are
-            return pairs.pull_of_own(found.equal, level=level).estimate
-
-        def twin_pull(judge: str) -> Estimate:
-            return pairs.pull_of_twins(self.known(judge).twins, level=level).estimate
+        def pull_on(kind: str, judge: str) -> Estimate:
+            return pairs.pull_on(kind, self.known(judge), level=level).estimate
 
         equal = self._equal(level)
         kinds = {row["of"] for part in equal for row in part.rows}
-        pulls: dict[str, Estimator] = {"twin_pull": twin_pull} if TWINS in kinds else {}
+        pulls: dict[str, Estimator] = {"twin_pull": partial(pull_on, TWINS)} if TWINS in kinds else {}
         if TIES in kinds or not pulls:
-            pulls["own_pull"] = own_pull
+            pulls["own_pull"] = partial(pull_on, TIES)
         estimators = pulls | dict(found.corrected)
         rows = []
         for judge in self.judges:

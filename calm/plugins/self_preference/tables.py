@@ -124,9 +124,10 @@ def decide_pull(known: Callable[[], Known], excess: Callable[[], Excess], claim:
 
 
 def _pulled(kind: str, pull: Pull, claim: Claim) -> Decision:
-    decided, value = _decided(pull.estimate, claim), pull.estimate.value
-    if decided.outcome is Outcome.UNDECIDED and value - pull.fair <= claim.limit < value:
-        reason = because(Kind.SHARED_PULL, round(value, 2), round(pull.outsiders or 0.0, 2))
+    decided, value, theirs = _decided(pull.estimate, claim), pull.estimate.value, pull.outsiders
+    above = value - pull.fair <= claim.limit < value
+    if decided.outcome is Outcome.UNDECIDED and above and theirs is not None and theirs.low > 0:
+        reason = because(Kind.SHARED_PULL, round(value, 2), round(theirs.value, 2))
         return replace(decided, reason=reason, cases_to_decide=None)
     return replace(decided, reason=because(Kind.TWINS)) if kind == TWINS else decided
 

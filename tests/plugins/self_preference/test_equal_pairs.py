@@ -113,6 +113,17 @@ def test_what_outsiders_take_as_well_is_no_self_preference():
     assert decided(pairs(0, [OWN, OWN, SLOT], [OTHER, OWN, SLOT])).outcome is Outcome.FAIL
 
 
+def test_a_pull_of_outsiders_that_chance_explains_is_not_called_shared():
+    """It is still taken off, so that nothing is decided; but more questions may decide it, and nobody is named."""
+    others = [*[OWN, OTHER] * 9, OWN, TIE]
+
+    told = decided(twins(([OWN, SLOT, SLOT],) * 3, (others,) * 3))
+
+    assert told.estimate.value > CLAIM.limit
+    assert (told.outcome, told.reason) == (Outcome.UNDECIDED, because(Kind.TWINS))
+    assert told.cases_to_decide > 120
+
+
 def test_outsiders_with_a_taste_against_its_style_accuse_nobody():
     """They give its equal answers to the other side; a judge that says tie passes all the same."""
     assert decided(pairs(0, [TIE], [OTHER])).outcome is Outcome.PASS
@@ -229,7 +240,17 @@ def test_kinds_of_twins_weigh_the_same_however_many_there_are():
 
     assert decided(few).estimate.value == pytest.approx(0)
     assert (decided(alone).estimate.value, decided(alone).outcome) == (0, Outcome.PASS)
-    assert decided(twins(ORIGINALS, n=LEAST - 1)).reason == because(Kind.FEW_EQUAL, LEAST - 1, LEAST)
+    assert decided(twins(ORIGINALS, n=LEAST - 1)).reason == because(Kind.FEW_TWINS, 3 * (LEAST - 1), 3 * LEAST)
+
+
+def test_too_few_twins_are_counted_in_questions():
+    """Two authors that take turns need as many of each; where no outsider judged any, more of them do not help."""
+    own, other, _ = (twins(ORIGINALS, n=6)[place : place + 6] for place in (0, 6, 12))
+    alone = [replace(one, said={"a": one.said["a"]}) for one in (*own, *other)]
+
+    assert decided([*own, *other]).reason == because(Kind.FEW_TWINS, 12, 20)
+    assert decided(own).reason == because(Kind.FEW_TWINS, 6, 6 + 2 * LEAST)
+    assert decided(alone).reason == because(Kind.TWINS_ALONE)
 
 
 def test_twins_without_outsiders_accuse_nobody():

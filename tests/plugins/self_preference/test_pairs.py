@@ -182,7 +182,7 @@ def test_an_outsider_on_three_pairs_does_not_take_the_gap_of_the_others():
     found = [one for one in table(worth=0.6) if one.judge != "c" or one.case.question in few]
     rows = {row.judge: row for row in rows_of(found)}
 
-    assert rows["a"].corrected["gap_excess"].excluded == {because(Kind.FEW_VERDICTS_BY, "c"): 3}
+    assert rows["a"].corrected["gap_excess"].excluded == {because(Kind.FEW_DECIDED_BY, "c"): 3}
     assert "gap_excess" in rows["b"].corrected or "b" in rows["b"].reasons["gap_excess"]
     assert "gap_excess" not in rows["c"].corrected
     assert "gap_excess" in rows["c"].reasons

@@ -119,3 +119,16 @@ def test_a_record_of_an_older_version_or_of_another_kind_has_its_page(subtests):
         with subtests.test(kind=body["kind"], judges=len(body["judges"])):
             assert "scales differ" not in summary(body, 80)
             assert "<h1>" in page(body)
+
+
+def test_where_few_families_are_left_to_compare_with_the_reader_is_told_what_to_add(subtests):
+    """A family that is related to neither author of a pair counts; with one or none a judge of another is missing."""
+    for authors, others, told in (("ab", "b", 1), ("abh", "b", 1), ("abh", "bc", 0), ("abc", "bc", 0), ("hi", "b", 0)):
+        judges = [judge(name, (0.1, -0.1, 0.2)) for name in ("a", *others)]
+        families = dict(zip("abchi", "abchi", strict=True))
+        body = record(*judges, families=families, matrices=[{"generators": list(authors)}])
+        with subtests.test(authors=authors, judges=len(judges)):
+            named = [note for note in limits(body, {}) if note.startswith("All judges") and "add a judge" in note]
+            assert (len(named), len(limits(body, {}))) == (told, told)
+            assert not named or ("alone" in named[0]) == (authors == "abh")
+            assert all(note in page(body) for note in named)

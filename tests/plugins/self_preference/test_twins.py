@@ -387,4 +387,4 @@ def test_too_few_twins_are_counted(bench, monkeypatch):
 
     body = json.loads((bench.folder / "few.json").read_text("utf-8"))
     reasons = [row["reasons"]["own_pull"] for row in body["judges"]]
-    assert all(" 8 questions" in reason for reason in reasons)  # of the kind of twins that has most
+    assert all(" 12 questions" in reason and " 15 are needed" in reason for reason in reasons)
