@@ -15,7 +15,7 @@ from calm.core.families import ALL_OTHERS, UNKNOWN, Leak, Relation, families_of,
 from calm.core.files import json_of
 from calm.core.measures import LEAST, own_pull, self_preference_excess
 from calm.core.names import one_name, repeated, same_model, spelling, value_for
-from calm.core.order import clashes, item_of
+from calm.core.order import ITEM, LANGUAGE, clashes, item_of
 from calm.core.reasons import NONE, Kind, Reason, because, counted, listed, reason_of
 from calm.core.verdict import FAMILY, Criteria, Family, NoReply, Scale, Score, Task, Verdict, readable
 from calm.engine.asks import LOOKS, Legibility
@@ -256,7 +256,7 @@ def arrange(
         raise EstimateError(
             "the cases name no authors; let models answer with `calm answer` and give its file as the cases"
         )
-    renamed, known = _named_as_judges(answered, members)
+    renamed, known = _named_as_judges(_by_language(answered), members)
     if family == "pairwise":
         renamed = _each_once(renamed, votes)
     if about is not None and about not in known:
@@ -330,6 +330,19 @@ def _of_known_families(
 
 def _unknown(name: str, stated: Mapping[str, str]) -> bool:
     return spelling(value_for(name, stated) or "") == UNKNOWN
+
+
+def _by_language(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases with an item for each language of a question that is asked in several: its answers are others."""
+    spoken: dict[str, set[str]] = {}
+    for case in cases:
+        spoken.setdefault(item_of(case), set()).add(case.tags.get(LANGUAGE, ""))
+    return [
+        replace(case, tags={**case.tags, ITEM: f"{item} ({case.tags.get(LANGUAGE, 'no language')})"})
+        if len(spoken[item := item_of(case)]) > 1
+        else case
+        for case in cases
+    ]
 
 
 def _each_once(cases: Sequence[Case], votes: Votes | None) -> list[Case]:
