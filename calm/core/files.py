@@ -181,7 +181,8 @@ def meant(path: Path) -> str:
     """Return `did you mean X?` for a path that is not there, of which one part is likely misspelt; else ""."""
     wrong = next(one for one in (path, *path.parents) if one.parent.is_dir())
     near = sorted(one.name for one in wrong.parent.iterdir())
-    close = closest(wrong.name, near) or next((one for one in near if Path(one).stem == wrong.stem), "")
+    stem = closest(wrong.stem, {Path(one).stem for one in near})  # all names that end in .jsonl are alike
+    close = closest(wrong.name, [one for one in near if Path(one).stem == stem], 0 if stem == wrong.stem else 0.6)
     found = wrong.parent / close / path.relative_to(wrong)
     return f"did you mean {found}?" if close and found.exists() else ""
 

@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import Final, TypeAlias
 
 from calm.core.case import Framing
+from calm.core.files import quote
 from calm.models.wire import Json
 from calm.plugins.self_preference.contrasts import SAME
 from calm.plugins.self_preference.pairs import TIES
@@ -395,8 +396,12 @@ def _framed(body: Mapping[str, Json], tests: Sequence[Row]) -> Iterator[tuple[st
         yield "Asked the other way round", changed
 
 
-def summary(body: Mapping[str, Json], width: int, written: Sequence[str] = ()) -> str:
-    """Return one screen: the sentences, the table, what limits it, and where the rest is and what to do next."""
+def summary(body: Mapping[str, Json], width: int, *, page: str | None = None, record: str | None = None) -> str:
+    """
+    Return one screen: the sentences, the table, what limits it, and where the rest is and what to do next.
+
+    `page` and `record` are the files that the command writes.
+    """
     shown = columns(body)
     lines = aligned(cells(body, shown))
     while len(shown) > 1 and max(map(len, lines)) > width:
@@ -405,11 +410,15 @@ def summary(body: Mapping[str, Json], width: int, written: Sequence[str] = ()) -
     keys = "; ".join(f"{head}: {what}" for head, what in meanings(body, shown))
     told = limits(body, shown)
     more = [f"{len(told) - MOST} more notes are on the page."] if len(told) > MOST else []
-    where = " and ".join(written) or "with --report FILE.html, or -o FILE.json for the record"
+    where = "with --report FILE.html, or -o FILE.json for the record"
+    if page:
+        where = f"open {page}"
+    elif record:
+        where = f"to see it, calm report {quote(record)} -o page.html"
     parts = _parts(body)
     titles = [words_of(name).title for name in parts if name in ASKED]
     tables = f"{len(parts) - len(titles)}{' other' * bool(titles)} tables"
-    rest = f"More ({', '.join([*titles, tables])}, heat maps): {where}."
+    rest = f"More ({', '.join([*titles, tables])}, heat maps): {where}"
     texts = [" ".join(f"{name}: {text}." for name, text in beside(body)), *told[:MOST], *more, rest, next_step(body)]
     paragraphs = [title(body), *headline(body).splitlines(), "", *lines, f"{keys}.", *texts]
     table = set(lines)
