@@ -306,7 +306,9 @@ def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
         if len(items) == 1:
             fix = f"add an answer, or change the judge: {TASKS_OF_ONE}"
         elif task == "pairwise" and len(items) <= len(LETTERS):
-            fix = 'remove answers, or take a judge that ranks: task = "listwise" in judge.toml, or lexical:task=listwise'
+            fix = (
+                'remove answers, or take a judge that ranks: task = "listwise" in judge.toml, or lexical:task=listwise'
+            )
         fault("answers", f"expected {wanted} of them{why}, got {len(items)}; {fix}")
     answers = [a for i, item in enumerate(items) if (a := _answer(item, f"answers[{i}]", fault))]
     if len(answers) < len(items):

@@ -333,7 +333,7 @@ def _unknown(name: str, stated: Mapping[str, str]) -> bool:
 
 
 def _by_language(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases with an item for each language of a question that is asked in several: its answers are others."""
+    """Return the cases with an item for each language in which a question is asked, where there are several."""
     spoken: dict[str, set[str]] = {}
     for case in cases:
         spoken.setdefault(item_of(case), set()).add(case.tags.get(LANGUAGE, ""))

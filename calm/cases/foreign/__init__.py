@@ -40,7 +40,13 @@ def import_cases(
     """
     if form is not None and form not in FORMATS:
         raise ConfigError(f"expected a format, got format={form!r}{nearest(form, FORMATS)}")
-    kinds: Mapping[str | None, Kind] = {"json": "json", "jsonl": "json", "csv": "csv", "tsv": "tsv", "parquet": "parquet"}
+    kinds: Mapping[str | None, Kind] = {
+        "json": "json",
+        "jsonl": "json",
+        "csv": "csv",
+        "tsv": "tsv",
+        "parquet": "parquet",
+    }
     packed = path.suffix.lower() == ".parquet"
     table = load(path, "json" if form in _KNOWN and not packed else kinds.get(form))
     name = "" if columns is None else columns.columns.get("id", "")

@@ -444,3 +444,17 @@ def test_verdicts_on_single_answers_compare_them():
     assert [c.judged for c in comparisons(slot, "qwen-3")] == [0.5]  # one pair, whose slot decided
     unread = [Judgment("qwen-3", case, Criteria({"x": None})) for case in cases]
     assert all(np.isnan(c.judged) for c in comparisons(unread, "qwen-3"))
+
+
+def test_a_question_in_two_languages_is_two_for_answers_and_one_pair_for_none():
+    """Translations share an item and the ids of their answers: neither language is left out, nor do they disagree."""
+    pairs = [
+        replace(answered("q1", AUTHORS[:2]), id=code, better=better, tags={"item": "q1", "language": code})
+        for code, better in (("en", "a1"), ("de", "a2"))
+    ]
+    other = answered("q2", AUTHORS[:2])
+    found = arrange([member(name, "pairwise") for name in AUTHORS], [*pairs, other])
+
+    assert found.items == 3
+    assert len(found.cases) == 6
+    assert {case.tags["item"] for case in found.cases} == {"q1 (en)", "q1 (de)", "q2"}
