@@ -119,6 +119,21 @@ def nearest(name: str, known: Iterable[str], most: int | None = None) -> str:
     return f"; did you mean {close!r}?" if close else f"; known: {few_of(names, len(names) if most is None else most)}"
 
 
+def none_of(known: Iterable[str], got: object) -> str:
+    """
+    Return that a value is none of some words, and the word that was likely meant.
+
+    >>> none_of(["majority", "plurality", "each"], "majorty")
+    "expected majority, plurality or each, got 'majorty'; did you mean 'majority'?"
+    >>> none_of(["full", "none"], 3)
+    'expected full or none, got 3'
+    """
+    names = [*known]
+    listed = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    close = closest(str(got), names)
+    return f"expected {listed}, got {got!r}" + (f"; did you mean {close!r}?" if close else "")
+
+
 def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
     """
     Return the known name that is closest to a name and at least so much `alike`, in [0, 1]; "" if there is none.

@@ -302,7 +302,13 @@ def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
     if not least <= len(items) <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
         why = f" (task={task})" if task else ""
-        fix = "add or remove answers" if len(items) != 1 else f"add an answer, or change the judge: {TASKS_OF_ONE}"
+        fix = "add or remove answers"
+        if len(items) == 1:
+            fix = f"add an answer, or change the judge: {TASKS_OF_ONE}"
+        elif task == "pairwise" and len(items) <= len(LETTERS):
+            fix = (
+                'remove answers, or take a judge that ranks: task = "listwise" in judge.toml, or lexical:task=listwise'
+            )
         fault("answers", f"expected {wanted} of them{why}, got {len(items)}; {fix}")
     answers = [a for i, item in enumerate(items) if (a := _answer(item, f"answers[{i}]", fault))]
     if len(answers) < len(items):

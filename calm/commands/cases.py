@@ -181,12 +181,16 @@ def _import(options: argparse.Namespace) -> int:
 
 def _proposed(options: argparse.Namespace, source: Path) -> list[str]:
     """Return the command that imports a table as its names and values suggest; nothing where a person said how."""
+    from calm.cases.foreign.columns import form_of
     from calm.cases.foreign.records import ENDINGS, load
     from calm.cases.proposed import VERDICT, proposal
 
     if options.map or options.value or options.format or options.better or source.suffix.lower() not in ENDINGS:
         return []
-    found = proposal(load(source), {}, {}, {})
+    table = load(source)
+    if form_of(table):  # it was read as such
+        return []
+    found = proposal(table, {}, {}, {})
     columns = [f"{guess.key}={guess.value}" for guess in found.columns if guess.key != VERDICT]
     if found.lacking or not columns:
         return []
@@ -325,13 +329,15 @@ def _fewer(options: argparse.Namespace) -> int:
         return CONFIGURATION
     cases = read_files([source])
     made = [one for case in cases for one in with_fewer(case, sizes)]
+    most = max(len(case.answers) for case in cases)
     if not made:
-        most = max(len(case.answers) for case in cases)
         raise ConfigError(f"{source}: expected cases with {sizes[0]} answers or more, got at most {most}")
     _write(out, made, options.force)
     counts = Counter(len(case.answers) for case in made)
-    told = ", ".join(f"{counts[size]} with {size} answers" for size in sizes)
+    told = ", ".join(f"{counts[size]} with {size} answers" for size in sizes if counts[size])
     _say(f"wrote {out}: {len(made)} cases of {len(cases)} questions: {told}")
+    if beyond := [str(size) for size in sizes if not counts[size]]:
+        _say(f"note: no case has {' or '.join(beyond)} answers: the largest has {most}, so these sizes are left out")
     return DONE
 
 

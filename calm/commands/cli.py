@@ -24,7 +24,7 @@ from calm.core.files import forget
 from calm.core.plugins import Given, find, given, troubles
 from calm.core.releases import NAME
 from calm.engine.signals import SIGNALS
-from calm.errors import CalmError, ConfigError, Interruption, closest
+from calm.errors import CalmError, ConfigError, Interruption, closest, none_of
 from calm.models.secrets import on_guard
 from calm.results.wording import fitted, printable
 
@@ -136,6 +136,10 @@ def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
 
 class Command(argparse.ArgumentParser):
     """The parser of a command."""
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, none_of(map(str, action.choices), value))
 
     def error(self, message: str) -> NoReturn:
         """End the process with status 2, after the usage and a paragraph that fits the terminal."""
@@ -259,16 +263,19 @@ def _refuse_without_any(parser: argparse.ArgumentParser, words: Sequence[str]) -
 
 def _refuse(parser: argparse.ArgumentParser, name: str, left: Sequence[str]) -> NoReturn:
     """End the process because of words that the parser of a command does not know."""
-    known = [
-        string for action in parser._actions for string in action.option_strings if action.help != argparse.SUPPRESS
-    ]
+    known = {
+        string.lstrip("-"): string
+        for action in parser._actions
+        for string in action.option_strings
+        if action.help != argparse.SUPPRESS
+    }
     said = []
     for word in left:
         option = word.partition("=")[0]
         if not option.startswith("-"):
             continue
-        if close := closest(option, known):
-            said.append(f"there is no option {option}; did you mean {close}?")
+        if close := closest(option.lstrip("-").removeprefix("calm-"), known):
+            said.append(f"there is no option {option}; did you mean {known[close]}?")
         elif name in BEHIND:
             said.append(
                 f"there is no option {option}; an option of pytest follows after --: calm {name} JUDGE -- {option}"

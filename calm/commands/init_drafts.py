@@ -287,8 +287,8 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
         ConfigError: the file cannot be read, or a person must first say how.
     """
     from calm.cases import read_files
-    from calm.cases.foreign import FORMATS, import_cases
-    from calm.cases.foreign.columns import KNOWN_BY, NOTHING, Columns
+    from calm.cases.foreign import import_cases
+    from calm.cases.foreign.columns import NOTHING, Columns, form_of
     from calm.cases.foreign.records import load
     from calm.cases.logs import Wanted, holds_runs
     from calm.cases.logs.judgments import judged
@@ -306,7 +306,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     table = load(path)
     if own is not None and "answers" in table.columns:
         raise own
-    form = next((one for one in FORMATS if KNOWN_BY.get(one, {""}) <= {*table.columns}), None)
+    form = form_of(table)
     if form is not None and not options.map:
         found = import_cases(path, form=form)
         draft.notes += found.notes

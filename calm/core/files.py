@@ -170,16 +170,21 @@ def unopened(path: Path, error: OSError, what: str) -> str:
     'no/judge.toml: there is no folder no (expected a judge.toml); check the path'
     """
     if isinstance(error, FileNotFoundError):
-        folder = path.parent
-        if not folder.is_dir():
-            return f"{path}: there is no folder {folder} (expected {what}); check the path"
-        near = [one.name for one in folder.iterdir()]
-        close = closest(path.name, near) or next((one for one in near if Path(one).stem == path.stem), "")
-        hint = f"did you mean {folder / close}?" if close else "check the path"
-        return f"{path}: there is no such file (expected {what}); {hint}"
+        there = "such file" if path.parent.is_dir() else f"folder {path.parent}"
+        return f"{path}: there is no {there} (expected {what}); {meant(path) or 'check the path'}"
     if isinstance(error, IsADirectoryError):
         return f"{path}: it is a folder (expected {what}); name a file in it"
     return f"{path}: it cannot be read: {error.strerror or error} (expected {what}); check who may read it"
+
+
+def meant(path: Path) -> str:
+    """Return `did you mean X?` for a path that is not there, of which one part is likely misspelt; else ""."""
+    wrong = next(one for one in (path, *path.parents) if one.parent.is_dir())
+    near = sorted(one.name for one in wrong.parent.iterdir())
+    stem = closest(wrong.stem, {Path(one).stem for one in near})  # all names that end in .jsonl are alike
+    close = closest(wrong.name, [one for one in near if Path(one).stem == stem], 0 if stem == wrong.stem else 0.6)
+    found = wrong.parent / close / path.relative_to(wrong)
+    return f"did you mean {found}?" if close and found.exists() else ""
 
 
 def spreadsheet(path: Path) -> str:

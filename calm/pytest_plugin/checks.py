@@ -64,7 +64,7 @@ def check_options(config: pytest.Config) -> None:
     """
     from calm.engine.store import Mode
     from calm.engine.thread import FORKED
-    from calm.errors import ConfigError
+    from calm.errors import ConfigError, none_of
     from calm.experiment.stopping import Stopping
 
     problems: list[str] = []
@@ -84,8 +84,8 @@ def check_options(config: pytest.Config) -> None:
         "stopping": list(map(str, Stopping)),
     }
     for name, known in choices.items():
-        if option(config, name) not in known:
-            problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {option(config, name)!r}")
+        if (said := option(config, name)) not in known:
+            problems.append(f"--calm-{name}: {none_of(known, said)}")
     forks = getattr(config.option, "forked", False)
     if forks and (commanded(config) or not distributed(config)):  # else a worker says it, if it has a test of the gate
         problems.append(f"--forked: {FORKED}")

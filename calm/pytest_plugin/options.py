@@ -383,7 +383,7 @@ def limits_of(config: pytest.Config, path: Path | None = None) -> Limits:
     Raises:
         ConfigError: no such choice, or attainable limits where it is not known what a sound judge attains.
     """
-    from calm.errors import ConfigError
+    from calm.errors import ConfigError, none_of
     from calm.gate.resolution import LIMITS, knows
 
     text, known = option(config, "limits"), knows(design_of(config), stopping_of(config))
@@ -394,7 +394,7 @@ def limits_of(config: pytest.Config, path: Path | None = None) -> Limits:
         if name == text:
             break
     else:
-        raise ConfigError(f"--calm-limits: expected {' or '.join(LIMITS)}, got {text!r}")
+        raise ConfigError(f"--calm-limits: {none_of(LIMITS, text)}")
     if name == "attainable" and not known:
         wanted = "--calm-repeats=2+1 or more, and another rule than --calm-stopping=anytime"
         raise ConfigError(f"--calm-limits: expected {wanted} with attainable limits")

@@ -387,10 +387,11 @@ def test_a_map_that_does_not_fit_lists_the_columns(tmp_path):
 
 
 def test_a_file_of_a_known_format_is_told_its_name(tmp_path):
-    """A person who forgets --format is not asked for a map of columns that the format knows."""
+    """A person who maps columns that a format knows is told of the format."""
     path = wrote(tmp_path / "votes.json", '[{"conversation_a": [], "conversation_b": [], "winner": "tie"}]')
+    plan = columns_from(["better=winner"], [])
 
-    assert "these are the columns of --format mtbench: add it instead of --map" in problems(path)
+    assert "these are the columns of --format mtbench: add it instead of --map" in problems(path, columns=plan)
 
 
 @pytest.mark.parametrize(
@@ -639,3 +640,34 @@ def test_an_id_depends_on_its_own_record_alone(tmp_path):
     after = import_cases(wrote(tmp_path / "v.json", more), form="mtbench").cases
 
     assert [case.id for case in after[:2]] == [case.id for case in before]
+
+
+@pytest.mark.parametrize(
+    ("row", "form"),
+    [
+        (
+            {
+                **{
+                    f"conversation_{s}": [{"role": r, "content": f"{r} {s}"} for r in ("user", "assistant")]
+                    for s in "ab"
+                },
+                **{"model_a": "m", "model_b": "n", "winner": "model_a"},
+            },
+            "mtbench",
+        ),
+        ({"input": "Why?", "output_1": "So.", "output_2": "Hm.", "label": 1}, "llmbar"),
+    ],
+)
+def test_a_published_table_is_known_by_its_columns(tmp_path, row, form):
+    """It is read as with its format named; with a map, or a column `question`, it is a table of somebody's own."""
+    if form == "mtbench":
+        row["conversation_b"][0]["content"] = row["conversation_a"][0]["content"]
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row))
+
+    assert import_cases(path).cases == import_cases(path, form=form).cases
+    with pytest.raises(ConfigError):
+        import_cases(path, columns=columns_from(["reference=winner" if form == "mtbench" else "reference=input"], []))
+    path.write_text(json.dumps({**row, "question": "Why?"}))
+    with pytest.raises(ConfigError):
+        import_cases(path)

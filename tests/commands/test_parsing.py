@@ -101,3 +101,22 @@ def test_a_wrong_option_is_answered_with_the_one_that_was_meant(capsys, subtests
     ]:
         with subtests.test(words=words):
             assert said in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("cases import votes.jsonl -o o.jsonl --votes majorty", "'majority'"),
+        ("cases import votes.jsonl -o o.jsonl --format mt-bench", "'mtbench'"),
+        ("compare a.json b.json --as cal", "'calm'"),
+        ("audit planted --calm-peer a.toml", "--peers"),
+    ],
+)
+def test_a_misspelt_value_or_option_is_answered_with_the_one_that_was_meant(line, meant, capsys):
+    """The parser says it for all choices; the names for pytest are known by what follows `--calm-`."""
+    assert f"did you mean {meant}?" in refused(capsys, *line.split())
+
+
+def test_no_option_is_proposed_that_is_like_the_misspelt_one_in_its_dashes_alone(capsys):
+    """`--as` is of another command, and no `--name`."""
+    assert "did you mean" not in refused(capsys, "report", "x.json", "--as", "calm")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.files import MOST_DIGITS, MOST_NESTED, MOST_SETTINGS, json_of, read_bytes, read_json, read_toml
+from calm.core.files import MOST_DIGITS, MOST_NESTED, MOST_SETTINGS, json_of, meant, read_bytes, read_json, read_toml
 from calm.errors import ConfigError
 
 
@@ -101,3 +101,21 @@ def test_a_json_text_over_a_limit_is_refused(tmp_path, subtests):
         json_of("[" + ",".join("1" * 1001) + "]", most=1000)
     assert json_of(json.dumps([1] * 999), most=1000) == [1] * 999
     assert json_of(json.dumps("a, " * 300).encode(), most=1000) == "a, " * 300
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("cases.jsn", "cases.jsonl"),
+        ("clam-audit/results.json", "calm-audit/results.json"),
+        ("sp.json", None),
+        ("no/such/folder.json", None),
+    ],
+)
+def test_a_path_with_one_misspelt_part_is_answered_with_the_one_that_is_there(tmp_path, wrong, right):
+    """A folder or a file; names that are alike in their endings alone are not."""
+    (tmp_path / "calm-audit").mkdir()
+    for name in ("cases.jsonl", "six.jsonl", "calm-audit/results.json"):
+        (tmp_path / name).touch()
+
+    assert meant(tmp_path / wrong) == ("" if right is None else f"did you mean {tmp_path / right}?")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from calm.cases.foreign.columns import FIELDS, Columns, columns_from, import_table
+from calm.cases.foreign.columns import FIELDS, Columns, columns_from, form_of, import_table
 from calm.cases.foreign.formats import import_calm, import_ifeval, import_llmbar, import_mtbench
 from calm.cases.foreign.records import ImportResult, Kind, load
 from calm.core.annotations import Votes
@@ -27,7 +29,7 @@ def import_cases(
 
     Args:
         path: the file.
-        form: its format; None: a table, of the kind that its name ends in.
+        form: its format; None: the known one of its columns, else a table, of the kind that its name ends in.
         columns: for a table, which column holds what; a column with the name of a field needs no entry. For votes in
             the format of MT-bench, the column of the id alone.
         votes: what several records about the same answers make; None: the majority is the gold.
@@ -38,18 +40,31 @@ def import_cases(
     """
     if form is not None and form not in FORMATS:
         raise ConfigError(f"expected a format, got format={form!r}{nearest(form, FORMATS)}")
-    if form in _KNOWN:
-        if votes and form != "mtbench":
-            raise ConfigError(f"--votes: expected a table or --format mtbench, got --format {form}; leave it out")
-        table = load(path, None if path.suffix.lower() == ".parquet" else "json")
-        name = "" if columns is None else columns.columns.get("id", "")
-        if form == "mtbench" and columns in (None, Columns(), Columns({"id": name})):
-            return import_mtbench(table, name, votes or "majority")
-        if columns not in (None, Columns()):
-            raise ConfigError(
-                f"--map, --value, --better: expected them with a table, got --format {form} "
-                "(mtbench takes --map id=COLUMN alone)"
-            )
-        return _KNOWN[form](table)
-    kind: Kind | None = "json" if form in ("json", "jsonl") else form if form in ("csv", "tsv", "parquet") else None
-    return import_table(load(path, kind), columns or Columns(), votes or "majority")
+    kinds: Mapping[str | None, Kind] = {
+        "json": "json",
+        "jsonl": "json",
+        "csv": "csv",
+        "tsv": "tsv",
+        "parquet": "parquet",
+    }
+    packed = path.suffix.lower() == ".parquet"
+    table = load(path, "json" if form in _KNOWN and not packed else kinds.get(form))
+    name = "" if columns is None else columns.columns.get("id", "")
+    plain = columns in (None, Columns(), Columns({"id": name}))
+    guessed = form_of(table) if form is None and plain and "question" not in table.columns else None
+    known = guessed or form
+    if known not in _KNOWN:
+        return import_table(table, columns or Columns(), votes or "majority")
+    if votes and known != "mtbench":
+        raise ConfigError(f"--votes: expected a table or --format mtbench, got --format {known}; leave it out")
+    if known == "mtbench" and plain:
+        found = import_mtbench(table, name, votes or "majority")
+    elif columns not in (None, Columns()):
+        raise ConfigError(
+            f"--map, --value, --better: expected them with a table, got --format {known} "
+            "(mtbench takes --map id=COLUMN alone)"
+        )
+    else:
+        found = _KNOWN[known](table)
+    note = (f"its columns are those of --format {guessed}, so it was read as that",) if guessed else ()
+    return replace(found, notes=(*note, *found.notes))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
-from typing import Final
+from typing import Final, Literal
 
 from calm.cases.foreign.formats import polls
 from calm.cases.foreign.records import (
@@ -299,12 +299,17 @@ def _settled(
     return [(poll.record, poll.settled(votes)) for poll in found], [note] if len(found) < len(own) else []
 
 
-KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
+KNOWN_BY: Final[Mapping[Literal["mtbench", "ifeval", "llmbar"], frozenset[str]]] = {
     "mtbench": frozenset({"conversation_a", "conversation_b", "winner"}),
     "ifeval": frozenset({"prompt", "instruction_id_list"}),
     "llmbar": frozenset({"input", "output_1", "output_2", "label"}),
 }
 """The columns by which a format that needs no map is known."""
+
+
+def form_of(table: Table) -> Literal["mtbench", "ifeval", "llmbar"] | None:
+    """Return the format that a table is in by its columns; None for any other."""
+    return next((form for form, keys in KNOWN_BY.items() if keys <= {*table.columns}), None)
 
 
 def unknown_columns(columns: Mapping[str, str], table: Table) -> list[str]:
@@ -367,9 +372,9 @@ def _shape(table: Table, plan: Columns) -> _Shape:
             "--map: expected the columns of the answers, got none; add --map answer_a=COLUMN --map answer_b=COLUMN, "
             "or --map answer=COLUMN for one answer a case"
         )
-    forms = [form for form, keys in KNOWN_BY.items() if faults and keys <= set(table.columns)]
+    form = form_of(table) if faults else None
     faults += shared_columns(plan.columns)
-    faults += [f"these are the columns of --format {form}: add it instead of --map" for form in forms]
+    faults += [f"these are the columns of --format {form}: add it instead of --map"] if form else []
     if letters and "answer" in columns:
         faults.append("--map: expected answer or answer_a, answer_b, ..., got both; keep one of them")
     elif letters and (len(letters) < 2 or letters != ascii_lowercase[: len(letters)]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -44,7 +44,8 @@ def listed() -> Iterator[str]:
 
 
 def in_text(checked: Sequence[Checked]) -> Iterator[str]:
-    """Return the findings as lines, and a last one that counts them."""
+    """Return the findings as lines, and a last one that counts them; what several files share is said once."""
+    checked = _each_once(checked)
     for one in checked:
         for finding in one.result.findings:
             rule, place = finding.rule, finding.place
@@ -59,6 +60,18 @@ def in_text(checked: Sequence[Checked]) -> Iterator[str]:
             yield f"{one.file}: not in English: the rules about wording were left out"
     files = f"{len(checked)} files" if len(checked) > 1 else checked[0].file
     yield f"{files}: {counted(*(one.result for one in checked))}"
+
+
+def _each_once(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the files with each finding in the first alone that has it: several judges may send one prompt."""
+    said: set[Finding] = set()
+    found = []
+    for one in checked:
+        new = tuple(finding for finding in one.result.findings if finding not in said)
+        accepted = tuple(a for a in one.result.accepted if a.finding not in said)
+        said.update(new, (a.finding for a in accepted))
+        found.append(replace(one, result=replace(one.result, findings=new, accepted=accepted)))
+    return found
 
 
 def counted(*results: Linted) -> str:
@@ -144,6 +157,7 @@ def in_sarif(checked: Sequence[Checked], problems: Sequence[str] = ()) -> dict[s
         for rule in RULES.values()
     ]
     said: list[Json] = [{"level": "error", "message": {"text": message_of(problem)}} for problem in problems]
+    checked = _each_once(checked)
     found = [result(finding, None) for one in checked for finding in one.result.findings]
     return log_of(
         {

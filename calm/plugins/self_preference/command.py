@@ -329,8 +329,8 @@ def _report(figures: SelfPreference, body: dict[str, Json], options: argparse.Na
     from calm.results.outputs import OWN_ANSWERS, write_whole
     from calm.results.reports import pages
 
-    written = [name for name in (options.report, options.out) if name]
-    print(printable(summary(body, get_terminal_size().columns, written), "\n"))
+    said = summary(body, get_terminal_size().columns, page=options.report, record=options.out)
+    print(printable(said, "\n"))
     if options.out:
         text = json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
         write_whole(Path(options.out), [text, "\n"], OWN_ANSWERS)

@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import Final, TypeAlias
 
 from calm.core.case import Framing
+from calm.core.files import quote
 from calm.models.wire import Json
 from calm.plugins.self_preference.contrasts import SAME
 from calm.plugins.self_preference.pairs import TIES
@@ -352,8 +353,12 @@ def _framed(body: Row, tests: Sequence[Row]) -> Iterator[tuple[str, str]]:
         yield "Asked the other way round", changed
 
 
-def summary(body: Row, width: int, written: Sequence[str] = ()) -> str:
-    """Return one screen: the sentences, the table, what limits it, and where the rest is and what to do next."""
+def summary(body: Row, width: int, *, page: str | None = None, record: str | None = None) -> str:
+    """
+    Return one screen: the sentences, the table, what limits it, and where the rest is and what to do next.
+
+    `page` and `record` are the files that the command writes.
+    """
     shown = columns(body)
     lines = aligned(cells(body, shown))
     while len(shown) > 1 and max(map(len, lines)) > width:
@@ -364,8 +369,12 @@ def summary(body: Row, width: int, written: Sequence[str] = ()) -> str:
     more = [f"{len(told) - MOST} more notes are on the page."] if len(told) > MOST else []
     titles = [words_of(name).title for name in parts if name in ASKED]
     tables = f"{len(parts) - len(titles)}{' other' * bool(titles)} tables"
-    where = " and ".join(written) or "with --report FILE.html, or -o FILE.json for the record"
-    rest = f"More ({', '.join([*titles, tables])}, heat maps): {where}."
+    where = "with --report FILE.html, or -o FILE.json for the record"
+    if page:
+        where = f"open {page}"
+    elif record:
+        where = f"to see it, calm report {quote(record)} -o page.html"
+    rest = f"More ({', '.join([*titles, tables])}, heat maps): {where}"
     aside = " ".join(f"{name}: {text}." for name, text in beside(body))
     above = [title(body), *headline(body).splitlines()]
     below = [f"{keys}.", aside, *told[:MOST], *more, rest, next_step(body)]

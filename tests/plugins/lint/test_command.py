@@ -278,3 +278,18 @@ def test_a_template_that_is_crlf_has_the_same_lines(tmp_path, capsys):
     (tmp_path / "user.jinja").write_bytes(pair(swap=[]).replace("\n", "\r\n").encode())
     (tmp_path / "judge.toml").write_text(JUDGE.format(task="pairwise", verdict="", model=""), "utf-8")
     assert ran(capsys, "lint", str(tmp_path / "judge.toml"))[1].splitlines()[-1].endswith("nothing found")
+
+
+def test_what_several_judges_share_is_said_once(tmp_path, capsys):
+    """Two judges send one prompt: its line comes once, and once in SARIF; JSON has it for each file."""
+    first = Path(write(tmp_path, EXAMPLES[WARNS])[0])
+    other = first.with_name("other.toml")
+    other.write_text(first.read_text("utf-8"), "utf-8")
+    _, out, _ = ran(capsys, "lint", str(first), str(other))
+    _, sarif, _ = ran(capsys, "lint", str(first), str(other), "--format", "sarif")
+    _, whole, _ = ran(capsys, "lint", str(first), str(other), "--format", "json")
+
+    assert out.count(f": {WARNS}: ") == 1
+    assert "1 warning" in out.splitlines()[-1]
+    assert [one["ruleId"] for one in json.loads(sarif)["runs"][0]["results"]].count(WARNS) == 1
+    assert [len(one["findings"]) for one in json.loads(whole)["files"]] == [1, 1]

@@ -91,7 +91,7 @@ def test_twelve_judges_with_long_names_fit_one_screen():
     names = [f"a-model-of-a-long-name-{n:02}" for n in range(12)]
     body = record(*(judge(name, (0.1, 0.0, 0.2), (0.1, 0.0, 0.2), unread=0.004) for name in names))
 
-    told = summary(body, 80, ["page.html"]).splitlines()
+    told = summary(body, 80, page="page.html").splitlines()
 
     assert all(sum(line.startswith(name) for line in told) == 1 for name in names)
     assert max(map(len, told)) <= 80
