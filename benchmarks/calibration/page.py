@@ -85,7 +85,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "at a limit": Table(
         "Judges exactly at a limit",
         "The true value is the limit itself. Cases of one question share what the judge thinks of them and whether the "
-        "edit decides them. Claims about a run are those of whole gates; all others are of one probe alone.",
+        "edit decides them. Claims about a run are those of whole gates; all others are of one probe alone. Where all "
+        "probes turn the same cases, a bound of the run errs more often than the nominal .05.",
         {"PASS": "PASS", "FAIL": "FAIL", CALLS: "calls"},
     ),
     "few cases": Table(
