@@ -81,7 +81,7 @@ TABLES: Final = (
     Table("delays", _DRIFT, ("watch --only delays --histories 50 --write PAGE",), 5),
     Table("witnesses", _HUNTS, ("hunt.witnesses --seeds 20 --asks 600 --noise 0 0.05 --write PAGE",), 15),
     Table("sound", _HUNTS, ("hunt.sound --hunts 100 --asks 600 --write PAGE",), 25),
-    Table("hunts", _HUNTS, ("hunt.compare --seeds 4 --rows ROWS --write PAGE",), 300, seeded=False),
+    Table("hunts", _HUNTS, ("hunt.compare --seeds 4 --rows ROWS --write PAGE",), 10, seeded=False),
     Table("self-preference-limits", _SELF, ("fair_judges --write PAGE",), 10),
     Table("self-preference", _SELF, ("self_preference --write PAGE",), 15),
     Table(

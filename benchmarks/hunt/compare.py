@@ -242,9 +242,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for method in options.methods
     ]
     found = rows_in(options.rows)
-    if options.rows:
+    left = [key for key in wanted if key not in found]
+    if options.rows and left:
         note(options.rows)
-    found |= {row.key: row for row in run([k for k in wanted if k not in found], options.rows, options.workers)}
+    found |= {row.key: row for row in run(left, options.rows, options.workers)}
     text = "\n".join(table([row for row in found.values() if row.noise == options.noise])) + "\n"
     if options.write:
         put(options.write, "hunts", text, noted(options.rows) if options.rows else measured())
