@@ -96,4 +96,4 @@ def test_another_rule_is_refused(project):
     result = project.run("--calm-stopping=early")
 
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--calm-stopping: expected fixed or sequential or anytime, got 'early'*"])
+    result.stderr.fnmatch_lines(["*--calm-stopping: expected fixed, sequential or anytime, got 'early'*"])
