@@ -43,7 +43,7 @@ MEDIAN_S, SIGMA, LOG = {median_s}, {sigma}, {log!r}
 
 
 async def judge(case, send):
-    """Prefer the good answer, and in one ask of twenty the other."""
+    """Prefer the better answer, and in one ask of twenty the other."""
     dice = Random(digest(case.id, case.question, send.ask))
     seconds = MEDIAN_S * exp(SIGMA * dice.gauss(0.0, 1.0))
     begun = monotonic()
@@ -51,10 +51,12 @@ async def judge(case, send):
     line = json.dumps([case.id, case.question, send.ask, seconds, begun, os.getpid()])
     with open(LOG, "a") as log:
         log.write(line + "\\n")
-    return Preferred("bad" if dice.random() < 0.05 else "good")
+    errs = dice.random() < 0.05
+    return Preferred(next(answer.id for answer in case.answers if (answer.id == case.better) is not errs))
 
 
 judge.fingerprint = "slow 1"
+judge.reads = "question", "answers", "better"
 judge.concurrency = 4000
 '''
 SUITE = '''"""Probes of a polite word each."""
