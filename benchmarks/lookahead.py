@@ -177,7 +177,7 @@ def run(way: Way, folder: Path, cases: Path, count: int) -> tuple[float, list[An
         check=False,
     )
     seconds = perf_counter() - began
-    if done.returncode:
+    if done.returncode not in (0, 1):  # claims may be open
         raise SystemExit(f"{way.name}: the run failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     found = json.loads((folder / "results.json").read_text("utf-8"))["findings"]

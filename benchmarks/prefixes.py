@@ -180,7 +180,7 @@ def run(server: str, gguf: Path, way: Way, *, cases: int, suites: Sequence[str] 
                 check=False,
             )
             wall_s = perf_counter() - began
-            made = re.search(r"([\d,]+) calls made", done.stdout)
+            made = re.search(r"; ([\d,]+) calls", done.stdout)
             if made is None or done.returncode not in (0, 1):
                 raise SystemExit(done.stdout[-3000:] + done.stderr[-1000:])
             computed, kept = counter(url, "prompt_tokens_total"), counter(url, "prompt_tokens_cached_total")

@@ -93,7 +93,7 @@ def ran(one: Wanted) -> dict[str, object]:
         command = [sys.executable, "-m", "pytest", str(SUITES), *options, *one.options]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         findings = json.loads(Path(folder, "found.json").read_text("utf-8"))["findings"]
-    calls = re.search(r"([\d,]+) calls made", done.stdout)
+    calls = re.search(r"; ([\d,]+) calls", done.stdout)
     return {
         **one._asdict(),
         "status": done.returncode,

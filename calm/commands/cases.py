@@ -188,7 +188,7 @@ def _proposed(options: argparse.Namespace, source: Path) -> list[str]:
     if options.map or options.value or options.format or options.better or source.suffix.lower() not in ENDINGS:
         return []
     table = load(source)
-    if form_of(table):  # it was read as such
+    if form_of(table) == "mtbench":  # it was read as such
         return []
     found = proposal(table, {}, {}, {})
     columns = [f"{guess.key}={guess.value}" for guess in found.columns if guess.key != VERDICT]

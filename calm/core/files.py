@@ -179,7 +179,9 @@ def unopened(path: Path, error: OSError, what: str) -> str:
 
 def meant(path: Path) -> str:
     """Return `did you mean X?` for a path that is not there, of which one part is likely misspelt; else ""."""
-    wrong = next(one for one in (path, *path.parents) if one.parent.is_dir())
+    wrong = next((one for one in (path, *path.parents) if one.parent.is_dir()), None)
+    if wrong is None or not os.access(wrong.parent, os.R_OK):
+        return ""
     near = sorted(one.name for one in wrong.parent.iterdir())
     stem = closest(wrong.stem, {Path(one).stem for one in near})  # all names that end in .jsonl are alike
     close = closest(wrong.name, [one for one in near if Path(one).stem == stem], 0 if stem == wrong.stem else 0.6)

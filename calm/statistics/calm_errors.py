@@ -21,14 +21,6 @@ An unread reply counts as a changed and a wrong verdict, and nothing is subtract
 asked about. So it moves a rate by its share: up to here by less than the interval of 200 questions is wide. The gate
 claims `readable_rate >= 0.95` for the same share.
 """
-FEW_REPLIES: Final = 10
-"""
-From so many replies on, a rate is shown even if one of them is unread: its interval counts that one both ways.
-
-Of a judge that leaves 1 % unread, at random, 12 to 19 of 100 parts with 10 to 16 questions would else have no rate, and
-2 to 5 still have none. The interval holds the rate without lost replies in 97 of 100 of these parts; with the unread
-one as a flip alone in 52 to 61.
-"""
 
 
 def self_enhancement_error(own: float, by_others: float, *, signed: bool = True) -> float:

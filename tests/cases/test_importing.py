@@ -642,32 +642,18 @@ def test_an_id_depends_on_its_own_record_alone(tmp_path):
     assert [case.id for case in after[:2]] == [case.id for case in before]
 
 
-@pytest.mark.parametrize(
-    ("row", "form"),
-    [
-        (
-            {
-                **{
-                    f"conversation_{s}": [{"role": r, "content": f"{r} {s}"} for r in ("user", "assistant")]
-                    for s in "ab"
-                },
-                **{"model_a": "m", "model_b": "n", "winner": "model_a"},
-            },
-            "mtbench",
-        ),
-        ({"input": "Why?", "output_1": "So.", "output_2": "Hm.", "label": 1}, "llmbar"),
-    ],
-)
-def test_a_published_table_is_known_by_its_columns(tmp_path, row, form):
-    """It is read as with its format named; with a map, or a column `question`, it is a table of somebody's own."""
-    if form == "mtbench":
-        row["conversation_b"][0]["content"] = row["conversation_a"][0]["content"]
+def test_votes_of_mtbench_are_known_by_their_columns(tmp_path):
+    """They are read as with their format named; with a map, or a column `question`, it is a table of somebody's own."""
+    said = {
+        f"conversation_{s}": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": s}] for s in "ab"
+    }
+    row = {**said, "model_a": "m", "model_b": "n", "winner": "model_a"}
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(row))
 
-    assert import_cases(path).cases == import_cases(path, form=form).cases
+    assert import_cases(path).cases == import_cases(path, form="mtbench").cases
     with pytest.raises(ConfigError):
-        import_cases(path, columns=columns_from(["reference=winner" if form == "mtbench" else "reference=input"], []))
+        import_cases(path, columns=columns_from(["reference=winner"], []))
     path.write_text(json.dumps({**row, "question": "Why?"}))
     with pytest.raises(ConfigError):
         import_cases(path)

@@ -51,7 +51,8 @@ def import_cases(
     table = load(path, "json" if form in _KNOWN and not packed else kinds.get(form))
     name = "" if columns is None else columns.columns.get("id", "")
     plain = columns in (None, Columns(), Columns({"id": name}))
-    guessed = form_of(table) if form is None and plain and "question" not in table.columns else None
+    asked = "question" in table.columns  # then it is a table of somebody's own
+    guessed = "mtbench" if form is None and plain and not asked and form_of(table) == "mtbench" else None
     known = guessed or form
     if known not in _KNOWN:
         return import_table(table, columns or Columns(), votes or "majority")

@@ -170,8 +170,10 @@ def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]
         at = planned.index(one) + 1
         progress_line(f"counting the calls of {printable(one.label)} ({at} of {len(planned)})", worth=True)
 
-    alone, together, about = plan_all(sets, planner.record.entries, cases, planner.settings, begun)
-    end_of_progress()
+    try:
+        alone, together, about = plan_all(sets, planner.record.entries, cases, planner.settings, begun)
+    finally:
+        end_of_progress()
     lines = ["No call was made. Each set alone takes at most:"]
     for one, most, likely in alone:
         lines.append(f"  {one.label}: {_calls(most, likely)}, {_price(most.cost)}, {duration(most.seconds)}")
@@ -193,7 +195,7 @@ def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]
 def _calls(most: Figure, about: int) -> str:
     """Return how many calls there are at most, and about how many, in two digits that count."""
     rounded = round(about, 2 - len(str(about)))
-    return f"{most.calls:,} calls" + (f" (expected: about {rounded:,})" if about < most.calls else "")
+    return f"{most.calls:,} calls" + (f" (expected: about {rounded:,})" if rounded < most.calls else "")
 
 
 def _price(cost: Cost) -> str:

@@ -38,7 +38,7 @@ from calm.results.reports.html import environment, safety
 from calm.results.reports.tables import neutral
 from calm.results.tabular import Unread
 from calm.results.wording import clipped, unnamed
-from calm.statistics.calm_errors import FEW_REPLIES, MOST_UNREAD
+from calm.statistics.calm_errors import MOST_UNREAD
 
 HEADING = "CALM's protocol: RR with its 95% interval, CR, accuracy, unread replies"
 LACKING = "-"
@@ -48,10 +48,7 @@ HEAD = ("bias", "RR", "CR", "Acc", "Acc_hack", "n", "unread")
 SIDES = "{} is the mean of its sides: {}"
 UNREAD = "unread replies, clean + edited"
 """What is counted: replies that were unreadable or refused, before the edit and after it."""
-WITHHELD = (
-    f"no figure where more than {MOST_UNREAD:.0%} of the replies that it rests on are unread; a rate may miss 1 of "
-    f"at least {FEW_REPLIES}"
-)
+WITHHELD = f"no figure where more than {MOST_UNREAD:.0%} of the replies that it rests on are unread"
 PARTS = {"diversity": "group", "compassion-fade": "name"}
 """The biases whose edits that take turns are told apart in a terminal, and what each of these edits is about."""
 TWELVE = (*BIASES, ENHANCEMENT)

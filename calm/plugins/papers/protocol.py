@@ -8,7 +8,7 @@ name authors, of self-enhancement (Err_SE).
 
 Two replies without a verdict are not equal verdicts, and are in no RR and no CR. One beside a verdict is another
 verdict, and it is not for the better answer. Where more than `MOST_UNREAD` of the replies of an arm hold no verdict, no
-figure rests on it. But one such reply of at least `FEW_REPLIES` leaves a rate: its interval counts it both ways.
+figure rests on it.
 
 `judge_table` puts several judges beside each other, as in Tables 4 and 5: a row each, figures by column.
 """
@@ -37,7 +37,6 @@ from calm.results.audit import Audit, Finding, read
 from calm.results.records import rows_of, scale_of
 from calm.results.tabular import Unread, unread
 from calm.statistics.calm_errors import (
-    FEW_REPLIES,
     MOST_UNREAD,
     bias_intensity,
     improvement_rate,
@@ -267,8 +266,7 @@ def _figures(
     rows = [row for side in sides for row in side]
     if not rows:
         return BiasFigures(bias, detection=noticed, reason=next((f.reason for f in findings if f.reason), NONE))
-    spared = int(len(sides) == 1)  # a mean of sides has the interval of one of them, which says nothing of a lost reply
-    rates = {f.key: _robustness(side, scale, spared) for f, side in zip(findings, sides, strict=True) if side}
+    rates = {f.key: _robustness(side, scale) for f, side in zip(findings, sides, strict=True) if side}
     known = {_side(key): rate for key, rate in rates.items() if rate is not None}
     whole = len(known) == len(rates)  # a bias of two sides is not told by one of them
     edits = sorted({row.edit for row in rows})
@@ -316,44 +314,38 @@ def _side(key: str) -> str:
     return edit.lstrip("/") or bias
 
 
-def _unread_in(rows: Sequence[Trial], arm: str, spared: int = 0) -> Reason:
+def _unread_in(rows: Sequence[Trial], arm: str) -> Reason:
     """Return that too many replies of an arm hold no verdict, or `NONE`."""
     said = [readable(verdict) for row in rows for verdict in getattr(row, arm)]
     gone = Unread(said.count(False), len(said))
-    return because(Kind.UNREAD_REPLIES, arm, round(gone.count / gone.of, 6)) if _many(gone, spared) else NONE
+    return because(Kind.UNREAD_REPLIES, arm, round(gone.count / gone.of, 6)) if _many(gone) else NONE
 
 
-def _many(gone: Unread, spared: int = 0) -> bool:
-    return gone.count > max(MOST_UNREAD * gone.of, spared * (gone.of >= FEW_REPLIES))
+def _many(gone: Unread) -> bool:
+    return gone.count > MOST_UNREAD * gone.of
 
 
-def _told(rows: Sequence[Trial], *arms: str, spared: int = 0) -> bool:
-    return not any(_unread_in(rows, arm, spared) for arm in arms)
+def _told(rows: Sequence[Trial], *arms: str) -> bool:
+    return not any(_unread_in(rows, arm) for arm in arms)
 
 
-def _share(
-    rows: Sequence[Trial], arms: Sequence[str], of: Callable[[Trial], float | Reason], spared: int = 1
-) -> Share | None:
-    """Return the mean of a figure; an unread reply beyond `MOST_UNREAD` that is spared counts both ways."""
-    found = share_of(_by_question((row, of(row)) for row in rows)) if _told(rows, *arms, spared=spared) else None
-    if found is None or _told(rows, *arms):
-        return found
-    lost = [not all(readable(one) for arm in arms for one in getattr(row, arm)) for row in rows]
-    best = share_of(_by_question((row, 1.0 if gone else of(row)) for row, gone in zip(rows, lost, strict=True)))
-    return replace(found, high=best.high) if best else found
-
-
-def _robustness(rows: Sequence[Trial], scale: Scale, spared: int = 1) -> Share | None:
-    return _share(rows, ("clean", "perturbed"), lambda row: robustness_rate.per_case(row, scale), spared)
+def _robustness(rows: Sequence[Trial], scale: Scale) -> Share | None:
+    if not _told(rows, "clean", "perturbed"):
+        return None
+    return share_of(_by_question((row, robustness_rate.per_case(row, scale)) for row in rows))
 
 
 def _consistency(rows: Sequence[Trial], scale: Scale) -> Share | None:
-    once = list({row.case: row for row in rows}.values())
-    return _share(once, ("clean",), lambda row: consistency_rate.per_case(row, scale))
+    once = {row.case: row for row in rows}
+    if not _told(list(once.values()), "clean"):
+        return None
+    return share_of(_by_question((row, consistency_rate.per_case(row, scale)) for row in once.values()))
 
 
-def _right(rows: Sequence[Trial], arm: str, scale: Scale, spared: int = 1) -> Share | None:
-    return _share(rows, (arm,), lambda row: share_right(getattr(row, arm), row, scale), spared)
+def _right(rows: Sequence[Trial], arm: str, scale: Scale) -> Share | None:
+    if not _told(rows, arm):
+        return None
+    return share_of(_by_question((row, share_right(getattr(row, arm), row, scale)) for row in rows))
 
 
 def _by_question(cells: Iterable[tuple[Trial, float | Reason]]) -> dict[str, list[float]]:
@@ -375,7 +367,7 @@ def _intensities(biases: Sequence[BiasFigures], clean: Mapping[str, Sequence[Tri
 
 
 def _reasoning(rows: Sequence[Trial], scale: Scale) -> Ratio | None:
-    before, after = (_right(rows, arm, scale, spared=0) for arm in ("clean", "perturbed"))
+    before, after = _right(rows, "clean", scale), _right(rows, "perturbed", scale)
     if before is None or after is None or not before.value:
         return None
     rate = improvement_rate(before.value, after.value)

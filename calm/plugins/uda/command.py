@@ -189,7 +189,7 @@ def _train(options: argparse.Namespace) -> int:
     }
     kept = options.keep_collapsed or not made["collapse"]
     if kept:
-        save_model(options.out, Model(state.best, settings, data.dims, embed.name, frozenset(digests(data))))
+        save_model(options.out, Model(state.best, settings, data.dims, embed.name, frozenset(digests(fits))))
     if options.leave_one_out and kept:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")

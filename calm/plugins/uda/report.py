@@ -221,9 +221,11 @@ FALL: Final = 0.01
 
 
 def _further_from_gold(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    sides = ((words, before.get(key), after.get(key)) for key, words in WITH_GOLD.items())
+    sides = [(words, before.get(key), after.get(key)) for key, words in WITH_GOLD.items()]
     fell = [f"{words} fell from {was:.3f} to {now:.3f}" for words, was, now in sides if _less(was, now)]
-    return [f"the alignment took the ratings away from gold: {', '.join(fell)}; use those before it"] if fell else []
+    if not fell or any(_less(now, was) for _, was, now in sides):
+        return fell
+    return [f"the alignment took the ratings away from gold: {', '.join(fell)}; use those before it"]
 
 
 def _less(was: float | None, now: float | None) -> bool:

@@ -403,6 +403,8 @@ def load_model(path: Path) -> Model:
     params = {name: jnp.asarray(arrays[name]) for name in wanted}
     try:
         known = b64decode(header.get("trained_on", ""), validate=True)
+        if len(known) % DIGEST:
+            raise ValueError(f"{len(known)} bytes, which is no number of digests")
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{path}: expected trained_on as base64, got: {error}; train the model again") from error
     digests = frozenset(known[at : at + DIGEST] for at in range(0, len(known), DIGEST))

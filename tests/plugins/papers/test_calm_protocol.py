@@ -19,7 +19,6 @@ from calm.plugins.papers.protocol import (
 )
 from calm.results.redaction import without_texts
 from calm.results.steps import verdict_of
-from calm.results.wording import tested as summed_up
 from tests.plugins.papers.test_compare_as_calm import LOST, STEADY, SWAYED, audit, observed
 from tests.reports.planted_audit import finding, trial
 
@@ -93,20 +92,6 @@ def test_the_first_line_counts_what_was_measured_of_twelve(subtests):
         with subtests.test(words=words):
             assert measured(run) == words
             assert verdict_of(run, green=False)[1].startswith(words)
-    assert "not tested: self-enhancement" in summed_up(replace(SWAYED, findings=(*SWAYED.findings, untested)))
-
-
-def test_biases_that_share_a_reason_are_named_together():
-    """A reader sees that it is the reason of both."""
-    no = because(Kind.OTHER_TASK, "swap", "pairwise", "score")
-    missing = [
-        finding(key=f"{bias}/robustness_rate/x", bias=bias, measure="robustness_rate", outcome=Outcome.NOT_TESTED)
-        for bias in ("position", "fallacy-oversight")
-    ]
-    missing = [replace(one, reason=no, expects="OBSERVE") for one in missing]
-    told = measured(replace(SWAYED, findings=(*(f for f in SWAYED.findings if f.bias == "authority"), *missing)))
-
-    assert "fallacy-oversight and position (both: serves pairwise" in told
 
 
 UNREAD = "!unreadable"
@@ -219,31 +204,3 @@ def test_own_scores_that_a_record_does_not_have_are_none(subtests):
     ):
         with subtests.test(record=record):
             assert enhancement_of(record, "m") is None
-
-
-def test_one_unread_reply_of_a_small_part_leaves_its_rate_and_counts_both_ways(subtests):
-    """As a flip in the value and the lower bound, as no flip in the upper one; of nine replies it is too many."""
-    for n, arm in ((19, "perturbed"), (10, "perturbed"), (9, "perturbed"), (5, "clean")):
-        lost = (("good", "good"), (UNREAD,)) if arm == "perturbed" else ((UNREAD, "good"), ("good",))
-        run = audit("j", observed("authority", [*[(("good", "good"), ("good",))] * (n - 1), lost]))
-        with subtests.test(n=n, arm=arm):
-            rate = calm_protocol(run).of("authority").robustness_rate
-            assert (rate is None) == (n == 9)
-            if rate is not None:
-                value, best = (share_of({str(case): [1.0 if case else first] for case in range(n)}) for first in (0, 1))
-                assert rate.high == best.high == 1
-                assert arm == "clean" or (rate.value, rate.low) == (value.value, value.low)
-
-
-def test_what_has_no_interval_is_not_spared():
-    """A mean of two sides, and the rate of improvement, of which a reader would not see that a reply is lost."""
-    steady, lost = (("good", "good"), ("good",)), (("good", "good"), (UNREAD,))
-    rows = [*[steady] * 18, lost]
-    sides = audit("j", observed("distraction", rows, "near"), observed("distraction", rows, "on_better"))
-    solved = audit("j", observed("chain-of-thought", rows))
-
-    assert calm_protocol(sides).of("distraction").robustness_rate is None
-    assert (calm_protocol(solved).reasoning, bool(calm_protocol(solved).of("chain-of-thought").accuracy_hacked)) == (
-        None,
-        True,
-    )
