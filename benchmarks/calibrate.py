@@ -133,11 +133,11 @@ def _row(name: str, n: int, items: Sequence[Item], resamples: int) -> str:
     silent = sum(read) / len(read)
     rows = [(item.worth or 0.0, silent if item.value is None else item.value, item.right) for item in items]
     true, right = sum(y for y, _, _ in rows) / len(rows), sum(r for *_, r in rows) / len(rows)
-    held, widths = [0, 0, 0, 0], [0.0, 0.0]
+    held, widths, single = [0, 0, 0, 0], [0.0, 0.0], Clusters.single
     for _ in range(resamples):
         gold, said, hits = zip(*rng.choices(rows, k=n), strict=True)
         others = [f for _, f, _ in rng.choices(rows, k=MORE * n)]
-        one = prediction_powered_mean(*map(Clusters.single, (gold, said, others)), (0.0, 1.0))
+        one = prediction_powered_mean(single(gold), single(said), single(others), (0.0, 1.0))
         for place, interval in enumerate((one.corrected, one.labelled, one.predicted)):
             held[place] += interval.low <= true <= interval.high
         low, high = padded_t(hits, 0.0, 1.0, 0.05)

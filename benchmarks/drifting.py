@@ -171,7 +171,10 @@ class Found:
             decisions = [ruling.decision for result in results for ruling in result.rulings]
             red += sum(decision.outcome is Outcome.FAIL for decision in decisions)
             claims += len(decisions)
-            values = {name: [d.estimate.value for d in decisions if d.claim.measure == name] for name in NAMES}
+            values: dict[str, list[float]] = {name: [] for name in NAMES}
+            for decision in decisions:
+                assert decision.estimate is not None, "no case is left out"
+                values[decision.measure].append(decision.estimate.value)
             moved.append(1 - mean(values["net_robustness"]))
             gained.append(mean(values["gain"]))
         return cls(red / claims, (mean(moved), stdev(moved)), (mean(gained), stdev(gained)))

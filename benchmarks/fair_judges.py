@@ -85,9 +85,9 @@ class Setting:
     originals: float = 0.0
 
 
-def _by_worth(name: str, **more: float) -> tuple[Setting, ...]:
+def _by_worth(name: str, noise: float = PLAIN, peers: float = PLAIN, *, prefers: float = 0.0) -> tuple[Setting, ...]:
     ends = (("", 0.0), (", writes better", 1.0), (", writes worse", -1.0))
-    return tuple(Setting(name + end, worth=worth, **more) for end, worth in ends)
+    return tuple(Setting(name + end, noise, peers, worth, prefers=prefers) for end, worth in ends)
 
 
 UNSEEN = Setting("sees a quality that its peers miss, writes better in it", 1.0, worth=1.0, unseen=0.8)

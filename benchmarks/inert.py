@@ -125,7 +125,7 @@ def asked_about(setup: Setup, order: Order, found: Found) -> None:
 def _add(setup: Setup, pairs: Sequence[Pair], found: Found) -> None:
     """Add what one case measures, under each of some variants."""
     found.added += [_added(pair) for pair in pairs]
-    shown = {(n, "clean"): [pair.base] for n, pair in enumerate(pairs)}
+    shown: dict[tuple[int, str | int], list[Case]] = {(n, "clean"): [pair.base] for n, pair in enumerate(pairs)}
     shown |= {(n, "edited"): [pair.ask(1)[0]()] for n, pair in enumerate(pairs)}
     shown |= {(n, count): _floors(pair, of) for n, pair in enumerate(pairs) for count, of in LENGTHS.items()}
     favours = iter(_favours(setup, [(pairs[n], case) for (n, _), cases in shown.items() for case in cases]))

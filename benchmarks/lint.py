@@ -14,13 +14,19 @@ from __future__ import annotations
 import argparse
 import csv
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
+from calm.core import verdict
+from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.plugins.lint.linting import RULES, Finding, lint
+from calm.plugins.lint.page import Role
 from calm.plugins.lint.subject import subject_of
 
-TASKS = {"label": "rubric", "": None}
+TASKS: Mapping[str, Task | None] = {**{task: task for task in verdict.TASKS}, "label": "rubric", "": None}
+ROLES: Mapping[str, Role] = {role: role for role in get_args(Role)}
 ENDS = (".txt", ".jinja", ".md")
 COLUMNS = ("file", "line", "rule", "message", "judged")
 
@@ -35,10 +41,10 @@ def found_in(folder: Path, names: list[str]) -> tuple[dict[str, tuple[Finding, .
         if path.suffix not in ENDS or (names and path.name not in names):
             continue
         row = rows.get(path.name, {})
-        task = TASKS.get(row.get("task", ""), row.get("task"))
-        slots = dict(pair.split("=", 1) for pair in (row.get("slots") or "").split(";") if pair)
+        slots = (pair.split("=", 1) for pair in (row.get("slots") or "").split(";") if pair)
+        roles = {name: ROLES[role] for name, role in slots}
         try:
-            result = lint([subject_of(path, task, slots)])
+            result = lint([subject_of(path, TASKS[row.get("task") or ""], roles)])
         except ConfigError as error:
             refused.append(str(error))
             continue

@@ -23,11 +23,12 @@ from math import log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from benchmarks.pages import measured, put
 from tests.papers import small_runs
 
+K = TypeVar("K")
 Signs = Callable[[str, int, str, str], int]
 """By whom, about which question, of which two authors: 1 if the first is the better one, -1 if the second is."""
 AUTHORS: Final = small_runs.AUTHORS
@@ -265,15 +266,20 @@ def _cell(unit: str) -> Callable[[Mapping[str, Any]], float]:
     return lambda record: float(next(m for m in record["matrices"] if unit in m["unit"])["values"][0][0])
 
 
+def _at(of: Callable[[World, K], float], key: K) -> Callable[[World], float]:
+    """Return what reads the figure of one key from a world."""
+    return lambda world: of(world, key)
+
+
 def _figures() -> Iterator[Own]:
     spread = "S, R, G: N, mean, SD, t, p and intervals"
     for name, column in (("S", "own"), ("R", "received"), ("G", "given")):
         evaluated = _part("self_evaluation", column), _part("self_evaluation", f"{column}_sd")
-        yield Own(f"{name}, mean", spread, "score", evaluated[0], lambda w, n=name: fmean(w.items(n)))
-        yield Own(f"{name}, SD", spread, "score", evaluated[1], lambda w, n=name: stdev(w.items(n)))
+        yield Own(f"{name}, mean", spread, "score", evaluated[0], _at(lambda w, n: fmean(w.items(n)), name))
+        yield Own(f"{name}, SD", spread, "score", evaluated[1], _at(lambda w, n: stdev(w.items(n)), name))
     for name, column in (("R", "received"), ("G", "given")):
         tested = _published(f"t_{column}")
-        yield Own(f"t of S - {name}", "S - R, S - G, R - G: paired t", "score", tested, lambda w, n=name: w.t(n))
+        yield Own(f"t of S - {name}", "S - R, S - G, R - G: paired t", "score", tested, _at(World.t, name))
     yield Own(
         "Err_SE", "Err_SE", "score", _published("self_enhancement_error"),
         lambda w: fmean(w.items("S")) / fmean(w.items("R")) - 1,
@@ -281,10 +287,10 @@ def _figures() -> Iterator[Own]:
     recalls = "both recalls and the gap"
     for name, column, own in (("its own", "self", 1), ("the others", "other", -1)):
         told = _part("opportunity", f"recall_{column}")
-        yield Own(f"recall of {name}", recalls, "pairwise", told, lambda w, o=own: w.recall(o))
+        yield Own(f"recall of {name}", recalls, "pairwise", told, _at(World.recall, own))
     for name, column, own in (("its own", "self_as_self", 1), ("the other", "other_as_other", -1)):
         number = _part("opportunity_counts", column)
-        yield Own(f"both prefer {name}", "confusion counts", "pairwise", number, lambda w, o=own: w.counted(o, o))
+        yield Own(f"both prefer {name}", "confusion counts", "pairwise", number, _at(lambda w, o: w.counted(o, o), own))
     yield Own("gap", recalls, "pairwise", _published("gap"), lambda w: w.recall(1) - w.recall(-1))
     by_criterion = "MRA, HSPP by criterion (SR)"
     ratio = _part("hspp", "hspp_rubric_self")
@@ -292,10 +298,10 @@ def _figures() -> Iterator[Own]:
     yield Own("HSPP by criterion", by_criterion, "rubric", ratio, lambda w: _ratio(w.by_criterion))
     for shape, run in (("SR", "rubric"), ("AR", "rubric_all"), ("DA", "points"), ("PWC", "pairwise")):
         method = f"MIPA, HSPP by comparison ({shape})"
-        yield Own(f"MIPA ({shape})", method, run, _part("hspp", "mipa"), lambda w, r=run: w.mipa(r))
+        yield Own(f"MIPA ({shape})", method, run, _part("hspp", "mipa"), _at(World.mipa, run))
         yield Own(
             f"HSPP by comparison ({shape})", method, run, _part("hspp", "hspp_instance_self"),
-            lambda w, r=run: _ratio(lambda author: w.by_comparison(r, author)),
+            _at(lambda w, r: _ratio(lambda author: w.by_comparison(r, author)), run),
         )  # fmt: skip
     yield Own(
         "loss to win, own", "loss to win, loss to tie", "rubric", _part("loss_shares", "l2w_self"),

@@ -127,6 +127,8 @@ def thesis() -> Iterator[Line]:
         equal += sum(row[name] == shown for name, shown in cells.items())
         total += len(cells)
         received, given = found.own_minus_received, found.own_minus_given
+        assert received, "all judges score all texts"
+        assert given, "all judges score all texts"
         yield Line(
             f"Table 1, {row['judge']}, {row['variant']}: t of S - R, t of S - G",
             f"{row['t_r']}, {row['t_g']}",
@@ -141,8 +143,11 @@ def thesis_cells(found: scores.SelfEvaluation) -> dict[str, str]:
     """Return the fifteen cells of a row as the thesis prints them."""
     printed = {"n": str(found.n)}
     for name, spread in (("s", found.own), ("r", found.received), ("g", found.given)):
+        assert spread, "all judges score all texts"
         printed |= {f"{name}_mean": f"{spread.mean:.2f}", f"{name}_pm": f"{spread.sd:.2f}"}
     for name, test in (("r", found.own_minus_received), ("g", found.own_minus_given)):
+        assert test, "all judges score all texts"
+        assert test.p is not None, "and not all differences are equal"
         percent = 100 * test.p
         printed |= {
             f"t_{name}": f"{test.t:.2f}",

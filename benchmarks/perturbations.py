@@ -30,7 +30,8 @@ from time import process_time
 
 from benchmarks.pages import measured, put
 from calm import Answer, Case, Treated
-from calm.cases import Part, bundled, language_cases, shaped_cases
+from calm.cases import bundled, language_cases, shaped_cases
+from calm.cases.shapes import Part
 from calm.core.case import Criterion, Example, Passage, Step, Turn
 from calm.core.edits import Edit
 from calm.core.reasons import Kind

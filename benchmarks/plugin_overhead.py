@@ -50,7 +50,7 @@ def runs(folder: Path, pairs: int) -> list[list[tuple[float, float]]]:
 
 def added(found: list[list[tuple[float, float]]], column: int) -> float:
     """Return the median of the differences in a pair: on the clock (0), or of the processor (1)."""
-    return statistics.median(one[column] - other[column] for one, other in zip(*found, strict=True))
+    return statistics.median(one[column] - other[column] for one, other in zip(found[0], found[1], strict=True))
 
 
 def main(pairs: int) -> int:

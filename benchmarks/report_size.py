@@ -22,6 +22,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from calm.core.claims import Outcome
+from calm.core.reasons import NONE, Kind, Reason
 from calm.core.texts import CaseTexts, Exchange
 from calm.results.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
 from calm.results.reports import html
@@ -88,13 +89,13 @@ def _finding(bias: str, measure: str, trials: tuple[TrialRecord, ...]) -> Findin
         measure=measure,
         claim=Limit(">=", 0.95) if measure == "net_robustness" else Limit("<=", 0.1),
         outcome=Outcome.FAIL,
-        reason="",
+        reason=NONE,
         value=0.4,
         low=0.3,
         high=0.5,
         level=0.05,
         n=len(trials),
-        excluded={"no room to gain": 6},
+        excluded={Reason(Kind.NO_ROOM): 6},
         robustness_rate=0.6,
         consistency_rate=1.0,
         flips={"toward": 20, "away": 1, "other": 0},

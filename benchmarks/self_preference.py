@@ -236,12 +236,14 @@ def score_world(kind: Kind, rng: Random) -> scores.ScoreTable:
 def own_minus_received(kind: Kind, rng: Random) -> Estimate:
     """Return the published S - R with its interval."""
     found = scores.self_evaluation(score_world(kind, rng), JUDGE).own_minus_received
+    assert found, "all judges score all texts"
     return Estimate(found.mean, found.low, found.high, ITEMS, LEVEL)
 
 
 def own_minus_given(kind: Kind, rng: Random) -> Estimate:
     """Return the published S - G with its interval."""
     found = scores.self_evaluation(score_world(kind, rng), JUDGE).own_minus_given
+    assert found, "all judges score all texts"
     return Estimate(found.mean, found.low, found.high, ITEMS, LEVEL)
 
 

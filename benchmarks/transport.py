@@ -23,10 +23,11 @@ import httpx2
 
 from benchmarks.pages import measured, put
 from benchmarks.throughput import stub
+from calm.core.edits import Message
 from calm.models.connections import FastTransport
 from calm.models.server import Server
 from calm.models.transport import ours
-from calm.models.wire import Json, Message, encoded
+from calm.models.wire import Json, encoded
 
 IN_FLIGHT = (32, 400)
 PROMPT = (

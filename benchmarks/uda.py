@@ -255,7 +255,8 @@ def bloc() -> str:
 
 def collapses() -> str:
     """Return how many trainings, sound and bad, would be refused, and what they do to the figure that decides."""
-    apart, near = {}, {"liking": (0.0, 0.2), "models": 6, "dims": 16}
+    apart: dict[str, Any] = {}
+    near: dict[str, Any] = {"liking": (0.0, 0.2), "models": 6, "dims": 16}
     kinds: dict[str, tuple[int, dict[str, Any], Settings]] = {
         "80 epochs (the default)": (12, apart, Settings()),
         "3 epochs": (12, apart, Settings(epochs=3)),

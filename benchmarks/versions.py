@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
+from typing import Any
 
 
 def benchmark_of(name: str, checkout: Path) -> ModuleType:
@@ -63,7 +64,7 @@ def main() -> None:
                 print(first.table([e for _, e in entrants], chosen, next(iter(chosen))), "\n", sep="")
 
 
-def own(entrant, checkout: Path):
+def own(entrant: Any, checkout: Path) -> Any:
     """Return an entrant that runs in the environment of its checkout."""
     python = str(checkout / ".venv" / "bin" / "python")
     return replace(entrant, command=lambda folder: [python, *entrant.command(folder)[1:]])

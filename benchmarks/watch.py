@@ -79,7 +79,8 @@ JUDGES: dict[str, tuple[Callable[[int, Random], Law], bool]] = {
 def drawn(law: Law, rng: Random, frozen: bool) -> np.ndarray:
     """Return the share of each verdict in one run."""
     said = uniforms(rng, (1 if frozen else ASKS, len(law)))[:, :, None] > np.cumsum(law, axis=1)[None, :, :-1]
-    return np.eye(law.shape[1])[said.sum(axis=2)].mean(axis=0)
+    shares: np.ndarray = np.eye(law.shape[1])[said.sum(axis=2)].mean(axis=0)
+    return shares
 
 
 def first_alarm(runs: Iterable[np.ndarray], worth: np.ndarray, most: int) -> tuple[int, str] | None:

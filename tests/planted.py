@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from random import Random
 
 from calm.core.case import Answer, Case, Criterion, Presentation, digest
-from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
+from calm.core.verdict import Criteria, Preferred, Scale, Score, Task, Tie, Unreadable
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
@@ -91,7 +91,7 @@ class Asking:
     """A pairwise judge that puts question and answers to an endpoint and takes the reply for the better answer's id."""
 
     server: Local
-    task: str = "pairwise"
+    task: Task = "pairwise"
     scale: Scale = SCALE
     fingerprint: str | None = "asking-1"
     traits: Traits = PLAIN

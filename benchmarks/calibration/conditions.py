@@ -8,7 +8,7 @@ from functools import cache
 from math import sqrt
 from typing import Final, Protocol
 
-from benchmarks.calibration.harness import CASES, Gate, Run, Task, usual_cases
+from benchmarks.calibration.harness import CASES, Gate, Law, Run, Task, usual_cases
 from benchmarks.calibration.laws import Bias, Course, Manner, PairJudge, Ties, one_answer, pairs_of, sound
 from benchmarks.calibration.laws import tied as with_ties
 from calm.cases import equal_cases
@@ -93,8 +93,15 @@ class Whole:
 
     def measure(self, seed: int) -> Numbers:
         """Run the gate once."""
-        kind = {"tied": self.tied, "own": self.own, "cluster": self.cluster}
-        gate = gate_of(self.task, **kind, scale=self.scale, n=self.cases, limits=self.limits)
+        gate = gate_of(
+            self.task,
+            tied=self.tied,
+            own=self.own,
+            cluster=self.cluster,
+            scale=self.scale,
+            n=self.cases,
+            limits=self.limits,
+        )
         run = self.run(gate, seed)
         found = {
             "green": run.green,
@@ -117,9 +124,9 @@ class Whole:
         """Return the run with one seed."""
         manner = Manner(self.bias, self.course, *both_clusters(gate, self.cluster), ties=self.ties)
         if gate.task == "pairwise":
-            many = {"wrong_gold": self.wrong_gold, "stubborn": self.stubborn}
-            drawn = pairs_of(self.judge, gate.cases, seed, equals=len(gate.equals), **many)
-            law = PairJudge(gate.cases, drawn, seed, manner)
+            equals, wrong = len(gate.equals), self.wrong_gold
+            drawn = pairs_of(self.judge, gate.cases, seed, equals=equals, wrong_gold=wrong, stubborn=self.stubborn)
+            law: Law = PairJudge(gate.cases, drawn, seed, manner)
         else:
             law = sound(gate, self.judge, seed, manner)
         changes = bool(self.course.drift or self.course.swapped)

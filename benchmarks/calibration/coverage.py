@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal, cast, get_args
 
@@ -28,9 +28,9 @@ ASKS: Final[tuple[Arm, ...]] = ("clean", "clean", "pilot", "inert", "edited")
 """The asks of a case before any top-up."""
 
 Kind = Literal[
-    *("pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide"),
-    *("twins, tie", "twins, coin", "twins, text"),
-]
+    "pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide",
+    "twins, tie", "twins, coin", "twins, text",
+]  # fmt: skip
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SIZES: Final = (30, 100, 400)
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
@@ -52,7 +52,7 @@ class Covered:
     def measure(self, seed: int) -> Mapping[str, float]:
         """Return for each measure and bound whether it held; without an estimate nothing is claimed, and it holds."""
         trials = drawn(self.kind, self.n, seed, self.cluster)
-        found = {}
+        found: dict[str, float] = {}
         for name in SHOWN[self.kind.partition(",")[0]]:
             measure = MEASURES[name]
             cells = [remembering_values(measure, row, trials.scale) for row in trials.rows]
@@ -127,9 +127,8 @@ def _twins(ties: Ties, n: int, seed: int, cluster: int) -> Trials:
             word = mix(mix(seed + (1 << 41)) ^ mix(place * 3 + number))
             prompt = Prompt(-1, "equal", word, case, "edit", ids=ids, equal=place, cued=number > 0)
             said.append(law.verdict(prompt, mix(word), 0.0))
-        names = {"target": CUED, "better": "tie", "cluster": str(places[place])}
-        slots = (CUED, PLAIN), (PLAIN, CUED)
-        rows.append(Trial(case.id, **names, slots=slots, pilot=said[0], perturbed=(said[1], said[2])))
+        row = Trial(case.id, target=CUED, better="tie", cluster=str(places[place]), pilot=said[0])
+        rows.append(replace(row, slots=((CUED, PLAIN), (PLAIN, CUED)), perturbed=(said[1], said[2])))
     return Trials(tuple(rows), "pairwise", Scale())
 
 

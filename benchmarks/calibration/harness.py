@@ -24,6 +24,7 @@ from calm.cases import bundled, equal_cases, sample
 from calm.commands.plan import traced
 from calm.core.case import Case
 from calm.core.claims import Claim, Outcome
+from calm.core.order import Recipe
 from calm.core.verdict import Scale, Verdict
 from calm.engine.asks import Judgment, Question
 from calm.engine.engine import Engine
@@ -77,6 +78,10 @@ class Prompt:
     turned: bool = False
 
 
+Prompts = Callable[[Case | Recipe[Case]], Prompt]
+"""Return what is known of a case as it is shown."""
+
+
 class Law(Protocol):
     """A judge whose truth is known: its verdict on a prompt, by a drawn word of 64 bits and the time in the run."""
 
@@ -94,7 +99,7 @@ class SimulatedEngine:
 
     store: None = None
 
-    def __init__(self, prompts: Callable[[Case], Prompt], law: Law, seed: int, *, frozen: bool = False) -> None:
+    def __init__(self, prompts: Prompts, law: Law, seed: int, *, frozen: bool = False) -> None:
         self._prompts, self._law, self._frozen = prompts, law, frozen
         self._seed = mix(mix(seed))
         self._known: dict[tuple[int, int], Verdict] = {}
@@ -148,7 +153,7 @@ class InterleavedEngine(SimulatedEngine):
     When every probe waits, those of the lowest round get what they asked for, drawn in one shuffle of all their asks.
     """
 
-    def __init__(self, prompts: Callable[[Case], Prompt], law: Law, seed: int, *, frozen: bool = False) -> None:
+    def __init__(self, prompts: Prompts, law: Law, seed: int, *, frozen: bool = False) -> None:
         super().__init__(prompts, law, seed, frozen=frozen)
         self._changed = threading.Condition()
         self._waiting: dict[int, tuple[int, Sequence[tuple[Prompt, int]]]] = {}

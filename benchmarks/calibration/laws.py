@@ -17,7 +17,7 @@ from statistics import NormalDist
 from typing import Final, Literal
 
 from benchmarks.calibration.chance import mix, unit
-from benchmarks.calibration.harness import Gate, Prompt
+from benchmarks.calibration.harness import Gate, Law, Prompt
 from calm.core.case import TIE, Case, Treated, digest
 from calm.core.checks import words
 from calm.core.edits import Expects
@@ -457,7 +457,10 @@ def one_answer(cases: Sequence[Case]) -> tuple[Case, ...]:
             case,
             id=f"own-{case.id}",
             answers=tuple(answer for answer in case.answers if answer.id == case.better),
-            **{"better": None, "scores": {}, "variants": {}, "annotations": {}},
+            better=None,
+            scores={},
+            variants={},
+            annotations={},
         ).present(order=())
         for case in cases
     )
@@ -527,7 +530,7 @@ def rubric_of(name: str, seed: int, n: int) -> list[float]:
     return SOUND[name](Random(digest("rubric", name, seed)), n)
 
 
-def sound(gate: Gate, name: str, seed: int, manner: Manner = _PLAIN, *, wrong_gold: float = 0.0) -> _Judge:
+def sound(gate: Gate, name: str, seed: int, manner: Manner = _PLAIN, *, wrong_gold: float = 0.0) -> Law:
     """Return a judge for the task of a gate that errs as its name says, with what its edits and its server do."""
     n = len(gate.cases)
     if gate.task == "pairwise":

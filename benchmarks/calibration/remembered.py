@@ -92,10 +92,10 @@ class Remembered(Pairing):
     """A pairing that takes its cases from a template, and pilots and rooms from the run."""
 
     template: Template
-    seen: Callable[[Pair, Template], None]
+    memory: Memory
 
     @classmethod
-    def of(cls, template: Template, setup: Setup, seen: Callable[[Pair, Template], None]) -> Remembered:
+    def of(cls, template: Template, setup: Setup, memory: Memory) -> Remembered:
         """Return a pairing of which nothing was asked yet."""
         known = template.pairing
         found = cls(
@@ -107,7 +107,7 @@ class Remembered(Pairing):
             _starts=dict(known._starts),
             _under={case: under[:1] for case, under in known._under.items()},
         )
-        found.template, found.seen = template, seen
+        found.template, found.memory = template, memory
         return found
 
     def under(self, pair: Pair, count: int) -> list[Pair]:
@@ -121,12 +121,12 @@ class Remembered(Pairing):
             before = len(shared._under[case])
             shared.under(self.template.first[case], count)
             for one in shared._under[case][before:]:
-                self.seen(one, self.template)
+                self.memory.note(one, self.template)
             if len(shared._under[case]) < count:
                 self.template.exhausted.add(case)
         pilot = self._starts[case][1].pilot
         for one in shared._under[case][len(known) : count]:
-            known.append(one if pilot is None else pairs.with_pilot(self.setup, self.edit, one, pilot))
+            known.append(one if pilot is None else self.memory.with_pilot(self.setup, self.edit, one, pilot))
         return known[:count]
 
     def as_variant(self, pair: Pair, variant: AnyEdit) -> Pair | None:
@@ -137,10 +137,10 @@ class Remembered(Pairing):
             found = self.template.pairing.as_variant(self.template.first[case], variant)
             self.template.variants[key] = found
             if found is not None:
-                self.seen(found, self.template)
+                self.memory.note(found, self.template)
         found = self.template.variants[key]
         pilot = self._starts[case][1].pilot
-        return found if found is None or pilot is None else pairs.with_pilot(self.setup, variant, found, pilot)
+        return found if found is None or pilot is None else self.memory.with_pilot(self.setup, variant, found, pilot)
 
 
 class RememberedEquals(Equals):
@@ -266,7 +266,7 @@ class Memory:
             if key not in self._templates:
                 template = self._templates[key] = Template(name, setup, edit, against, ties=ties)
                 for pair in template.pairing.pairs:
-                    self._note(pair, template)
+                    self.note(pair, template)
 
     def keep(self, one: Finding, trials: Trials | None) -> None:
         """Keep the trials that a finding records, for the claims about the run."""
@@ -295,7 +295,7 @@ class Memory:
                 (pulls, "Arms", partial(QuickArms, self)),
                 (pulls, "clopper_pearson", _clopper_pearson),
                 (pairs, "pilot_of", self._pilot_of),
-                (pairs, "with_pilot", self._with_pilot),
+                (pairs, "with_pilot", self.with_pilot),
                 (Pair, "floor", floor),
                 (Pair, "ask", ask),
                 (Case, "slots", property(self._slots)),
@@ -312,7 +312,8 @@ class Memory:
             stack.enter_context(patch.dict(cast(Any, MEASURES), _remembering_measures()))
             yield
 
-    def _with_pilot(self, setup: Setup, edit: AnyEdit, pair: Pair, pilot: Verdict | None) -> Pair:
+    def with_pilot(self, setup: Setup, edit: AnyEdit, pair: Pair, pilot: Verdict | None) -> Pair:
+        """Return a pair with its pilot, made once for all runs."""
         key = id(pair), id(pilot)
         known = self._piloted.get(key)
         if known is None:
@@ -320,7 +321,7 @@ class Memory:
         return known[2]
 
     def _pair_up(self, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, *, ties: bool = False) -> Pairing:
-        return Remembered.of(self._templates[id(edit), id(against), ties], setup, self._note)
+        return Remembered.of(self._templates[id(edit), id(against), ties], setup, self)
 
     def equals(self, setup: Setup, edit: AnyEdit | None) -> Equals:
         """Return the equal pairs of a probe, of which nothing was asked yet."""
@@ -404,7 +405,7 @@ class Memory:
             known = self._shown[id(case)] = case, tuple(answer.id for answer in case.shown)
         return known[1]
 
-    def _note(self, pair: Pair, template: Template) -> None:
+    def note(self, pair: Pair, template: Template) -> None:
         """Register what a pair shows."""
         if template.against is None:
             self._register(pair.clean, "clean")

@@ -154,12 +154,8 @@ def _still() -> Iterator[Row]:
 
 
 def _faint() -> Iterator[Row]:
-    for task, names in (
-        ("pairwise", ("noise 0", "noise .05", "beta")),
-        ("score", ("noise .05",)),
-        ("rubric", ("noise .05",)),
-    ):
-        for name in names:
+    for task in TASKS:
+        for name in ("noise 0", "noise .05", "beta") if task == "pairwise" else ("noise .05",):
             before = {"green": ".00 to .05"} if task == "pairwise" else {}
             condition = Whole(task, name, Bias(everywhere=0.02))
             yield Row("2 % everywhere", f"{_named(task)}, {name}", condition, {"green": 0.90}, {}, before)
@@ -230,8 +226,8 @@ def _limits() -> Iterator[Row]:
                 for cluster in (1, 10) if same else (1,):
                     shape = "the same cases everywhere" if same else "other cases in each probe"
                     label = f"run/{claim}, {name}, {shape}, {cluster} cases a question"
-                    condition = Whole(judge=name, bias=Bias(everywhere=dose, same_cases=same), cluster=cluster)
-                    yield Row("at a limit", label, condition, {}, {f"PASS run/{claim.measure}": 0.05})
+                    whole = Whole(judge=name, bias=Bias(everywhere=dose, same_cases=same), cluster=cluster)
+                    yield Row("at a limit", label, whole, {}, {f"PASS run/{claim.measure}": 0.05})
     silent = Whole(judge="noise 0", bias=Bias(silences=0.10))
     label = "run/unreadable_gain <= 0.10, noise 0, other cases in each probe"
     yield Row("at a limit", label, silent, {}, {"PASS run/unreadable_gain": 0.05})
@@ -309,18 +305,17 @@ def _few() -> Iterator[Row]:
             "few cases", f"right in 80 %, wrong for good, {n} cases", condition, {"green": GREEN_OF[n]}, {"fail": 0.02}
         )
         for times in (1, 2, 3):
-            condition = Beyond(n, times)
             least = {"named": 0.90} if times == 2 else {}
             label = f"{PROBE} at {times} times its limit of pull, {n} cases"
-            yield Row("few cases", label, condition, least, {"green": 0.05})
+            yield Row("few cases", label, Beyond(n, times), least, {"green": 0.05})
         for measure in ("pull", "gain"):
             label = f"exactly at the attainable limit of {measure}, noise .05, {n} cases"
             yield Row("few cases", label, Attainable(measure, n), {}, {"PASS": 0.05})
     for n in (60, 100, 200):
         for share in (0.33, 0.41, 0.55):
-            condition = AtLimit(WORST, ROTATION, cases=n, share=share, runs=200)
+            limit = AtLimit(WORST, ROTATION, cases=n, share=share, runs=200)
             label = f"one variant of 20 wins {share:.0%} against {WORST.limit:.2f}, {n} cases"
-            yield Row("few cases", label, OneVariant(condition, 200), {}, {"green": 0.05})
+            yield Row("few cases", label, OneVariant(limit, 200), {}, {"green": 0.05})
 
 
 @dataclass(frozen=True, slots=True)

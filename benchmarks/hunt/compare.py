@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from benchmarks.hunt.rules import EASY, HARD, MIDDLING, RULES, judge_of
 from benchmarks.hunt.writer import rewrites
@@ -42,6 +42,7 @@ from calm.plugins.search.arms import Arm, arms_for
 from calm.plugins.search.hunt import hunt
 from calm.plugins.search.proposers import Bandit, BestOf, bandit_for
 from calm.plugins.search.subjects import PLACES, Bounds
+from calm.plugins.search.writer import Writer
 from calm.statistics.intervals import clopper_pearson
 
 BUDGETS: Final = (30, 300)
@@ -159,7 +160,7 @@ def hunted(key: Key) -> Row:
         judge = PythonJudge(judge_of(RULES[rule], noise, seed))
         cases = tuple(sample(_pairs(), CASES, seed))
         setup, place = Setup(judge, cases, engine, seed), PLACES["answer"]
-        writer = BestOf(Simulated(Scribe(seed)), setup)
+        writer = BestOf(cast(Writer, Simulated(Scribe(seed))), setup)  # its server is no `Server`, and is never set up
         whole = bandit_for(_arms(), place, setup, writer, asks=budget)
         found = hunt(setup, place, Bandit([whole.parts[name] for name in METHODS[method]]), Bounds(asks=budget))
     finally:

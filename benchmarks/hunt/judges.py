@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
+from typing import ClassVar
 
 from calm.cases import bundled
 from calm.core.case import Case, digest
+from calm.core.verdict import Task
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
@@ -19,24 +22,32 @@ from calm.plugins.search.proposers import bandit_for
 from calm.plugins.search.subjects import PLACES, Bounds
 
 
+@dataclass(frozen=True)
+class _Ruled:
+    holds: Callable[[str], bool]
+    noise: float
+    seed: int
+    frozen: bool
+    fingerprint: str
+    task: ClassVar[Task] = "pairwise"
+    reads: ClassVar = ("question", "answers", "better")
+
+    async def __call__(self, case: Case, send: Send) -> str | None:
+        first, second = (self.holds(answer.text) for answer in case.answers)
+        said = case.better if first == second else "A" if first else "B"
+        seen = case.question, [answer.text for answer in case.answers]
+        if Random(digest("noise", self.seed, seen, 0 if self.frozen else send.ask)).random() < self.noise:
+            return {"A": "B", "B": "A"}.get(said or "", said)
+        return said
+
+
 def ruled(name: str, holds: Callable[[str], bool], noise: float = 0.0, seed: int = 0, *, frozen: bool = False) -> Judge:
     """
     Return a judge that goes by the gold label, unless one of two answers alone has what a rule wants: that one wins.
 
     It errs with probability `noise`, anew in each ask or, if `frozen`, in the same way whenever it sees the same.
     """
-
-    async def judge(case: Case, send: Send) -> str | None:
-        first, second = (holds(answer.text) for answer in case.answers)
-        said = case.better if first == second else "A" if first else "B"
-        seen = case.question, [answer.text for answer in case.answers]
-        if Random(digest("noise", seed, seen, 0 if frozen else send.ask)).random() < noise:
-            return {"A": "B", "B": "A"}.get(said or "", said)
-        return said
-
-    judge.task, judge.reads = "pairwise", ("question", "answers", "better")
-    judge.fingerprint = f"{name} {noise} {seed} {frozen}"
-    return PythonJudge(judge, name)
+    return PythonJudge(_Ruled(holds, noise, seed, frozen, f"{name} {noise} {seed} {frozen}"), name)
 
 
 def hunted(judge: Judge, seed: int, bounds: Bounds) -> Hunted:

@@ -6,17 +6,17 @@ from inspect_ai import Task, eval
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.scorer import model_graded_qa
-from inspect_ai.solver import solver
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 from material import prompts
 
 PATH, COUNT, IN_FLIGHT, URL = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 
 
 @solver
-def recorded():
+def recorded() -> Solver:
     """Put the recorded answer in the place of the model's."""
 
-    async def solve(state, generate):
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = ModelOutput.from_content("recorded", state.metadata["answer"])
         return state
 

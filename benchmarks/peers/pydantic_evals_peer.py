@@ -14,7 +14,7 @@ from pydantic_evals.evaluators import LLMJudge
 
 PATH, COUNT, IN_FLIGHT, URL = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 MODEL = OpenAIChatModel("stub-judge", provider=OpenAIProvider(base_url=URL, api_key="none"))
-GIVEN = {f"{n} {q}": a for n, (q, a) in enumerate(prompts(PATH, COUNT))}
+GIVEN: dict[str, str] = {f"{n} {q}": a for n, (q, a) in enumerate(prompts(PATH, COUNT))}
 
 
 async def recorded(question: str) -> str:

@@ -91,11 +91,11 @@ def _order(row: Row) -> tuple[str, ...]:
 
 def holds(row: Row) -> bool:
     """Return whether the claim of the suite is true of the whole table."""
-    claim = CLAIMS[row["measure"]]
+    claim, truth = CLAIMS[row["measure"]], float(row["truth"])
     return {
-        ">=": row["truth"] >= claim.limit,
-        "<=": row["truth"] <= claim.limit,
-        "abs<=": abs(row["truth"]) <= claim.limit,
+        ">=": truth >= claim.limit,
+        "<=": truth <= claim.limit,
+        "abs<=": abs(truth) <= claim.limit,
     }[claim.op]
 
 
