@@ -14,13 +14,14 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calm.core.claims import Claim
 from calm.core.edits import Expects
 from calm.core.measures import MEASURES
 from calm.core.verdict import FAMILIES, Family
 from calm.gate.resolution import NOISE, STEP, TAILS, Cell
-from calm.gate.sizing import ROTATION, Floats, ProbeClaims, Rules, Simulated, provable, worst_at
+from calm.gate.sizing import ROTATION, ProbeClaims, Rules, Simulated, provable, worst_at
 from calm.statistics.power import Noise
 
 SIZES = (20, 30, 40, 60, 80, 100, 120, 150, 200)
@@ -98,7 +99,7 @@ def pooled(family: Family, n: int, runs: int = RUNS) -> Iterator[tuple[Cell, int
         yield Cell(family, claim.measure, claim.op, "run", False), n, _tails(limits)
 
 
-def _tails(limits: Floats) -> list[float]:
+def _tails(limits: NDArray[np.float64]) -> list[float]:
     """Return the limits that so many of the runs miss; the strictest come first."""
     count = len(limits)
     return [float(limits[min(count - 1, int(np.ceil(count * (1 - tail))) - 1)]) for tail in TAILS]
