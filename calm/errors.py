@@ -119,6 +119,16 @@ def nearest(name: str, known: Iterable[str], most: int | None = None) -> str:
     return f"; did you mean {close!r}?" if close else f"; known: {few_of(names, len(names) if most is None else most)}"
 
 
+def series(names: Sequence[str], last: str = "and") -> str:
+    """
+    Return names with commas, and a word before the last one.
+
+    >>> series(["a", "b", "c"]), series(["a", "b"], "or"), series(["a"])
+    ('a, b and c', 'a or b', 'a')
+    """
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def none_of(known: Iterable[str], got: object) -> str:
     """
     Return that a value is none of some words, and the word that was likely meant.
@@ -129,9 +139,8 @@ def none_of(known: Iterable[str], got: object) -> str:
     'expected full or none, got 3'
     """
     names = [*known]
-    listed = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     close = closest(str(got), names)
-    return f"expected {listed}, got {got!r}" + (f"; did you mean {close!r}?" if close else "")
+    return f"expected {series(names, 'or')}, got {got!r}" + (f"; did you mean {close!r}?" if close else "")
 
 
 def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str:

@@ -181,14 +181,14 @@ def _import(options: argparse.Namespace) -> int:
 
 def _proposed(options: argparse.Namespace, source: Path) -> list[str]:
     """Return the command that imports a table as its names and values suggest; nothing where a person said how."""
-    from calm.cases.foreign.columns import form_of
+    from calm.cases.foreign.columns import has_votes
     from calm.cases.foreign.records import ENDINGS, load
     from calm.cases.proposed import VERDICT, proposal
 
     if options.map or options.value or options.format or options.better or source.suffix.lower() not in ENDINGS:
         return []
     table = load(source)
-    if form_of(table) == "mtbench":  # it was read as such
+    if has_votes(table):  # it was read as such
         return []
     found = proposal(table, {}, {}, {})
     columns = [f"{guess.key}={guess.value}" for guess in found.columns if guess.key != VERDICT]

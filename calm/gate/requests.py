@@ -300,7 +300,6 @@ class RequestFinder:
         """What is made of the cases for this judge."""
         self._known: dict[str, Rendering] = {}
         self._same: dict[Identity, Rendering] = {}
-        self._identities: dict[Identity, str] = {}
         for endpoint in judge.endpoints:
             self._place(endpoint)
         if not judge.endpoints:
@@ -369,24 +368,17 @@ class RequestFinder:
         return tuple(calls)
 
     def _call(self, request: Request) -> CallSize:
-        what = [self._identity(request.endpoint), request.body, request.occurrence]
+        what = [request.endpoint.identity, request.body, request.occurrence]
         characters = sum(len(m.text) for m in request.prompt)
         text = "".join(m.text for m in request.prompt) if request.shared else ""
         beginnings = tuple((_digest_of(text[:end]), end) for end in request.shared)
         place, longest = self._place(request.endpoint), request.endpoint.max_tokens
         return CallSize(_digest_of(what), characters, place, request.once, beginnings, longest)
 
-    def _identity(self, endpoint: Endpoint) -> str:
-        found = self._identities.get(Identity(endpoint))
-        if found is None:
-            found = self._identities[Identity(endpoint)] = endpoint.identity
-        return found
-
     def _place(self, endpoint: Endpoint) -> int:
-        identity = self._identity(endpoint)
-        if identity not in self._places:
+        if endpoint.identity not in self._places:
             price = price_of(endpoint) if endpoint.live else None
-            self._places[identity] = len(self._sources)
+            self._places[endpoint.identity] = len(self._sources)
             live = endpoint.live
             greeted = live and endpoint.greeting
             share = endpoint.batch_share if isinstance(endpoint, Batchable) else None
@@ -394,7 +386,7 @@ class RequestFinder:
             shown = endpoint.model, endpoint.limits, price, endpoint.max_tokens
             source = Source(*shown, live, not live, greeted, share, least)
             self._sources.append(source)
-        return self._places[identity]
+        return self._places[endpoint.identity]
 
 
 def _digest_of(what: Any) -> str:
@@ -440,6 +432,6 @@ class _RequestLog:
 
     async def __call__(self, request: Request) -> Reply:
         self.requests.append(request)
-        word = f"p{_digest_of([request.endpoint.identity, request.body])[:17]}"  # no verdict, and another one elsewhere
+        word = f"p{digest(request.endpoint.identity, request.body)[:17]}"  # no verdict, and another one elsewhere
         longest = CHARACTERS * min(OUTPUT_TOKENS, request.endpoint.max_tokens)
         return Reply(" ".join([word] * max(1, longest // (len(word) + 1))))

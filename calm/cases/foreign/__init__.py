@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from calm.cases.foreign.columns import FIELDS, Columns, columns_from, form_of, import_table
+from calm.cases.foreign.columns import FIELDS, Columns, columns_from, has_votes, import_table
 from calm.cases.foreign.formats import import_calm, import_ifeval, import_llmbar, import_mtbench
 from calm.cases.foreign.records import ImportResult, Kind, load
 from calm.core.annotations import Votes
@@ -40,20 +39,12 @@ def import_cases(
     """
     if form is not None and form not in FORMATS:
         raise ConfigError(f"expected a format, got format={form!r}{nearest(form, FORMATS)}")
-    kinds: Mapping[str | None, Kind] = {
-        "json": "json",
-        "jsonl": "json",
-        "csv": "csv",
-        "tsv": "tsv",
-        "parquet": "parquet",
-    }
-    packed = path.suffix.lower() == ".parquet"
-    table = load(path, "json" if form in _KNOWN and not packed else kinds.get(form))
+    kind: Kind | None = form if form in ("csv", "tsv", "parquet") else "json" if form else None
+    table = load(path, None if form in _KNOWN and path.suffix.lower() == ".parquet" else kind)
     name = "" if columns is None else columns.columns.get("id", "")
     plain = columns in (None, Columns(), Columns({"id": name}))
-    asked = "question" in table.columns  # then it is a table of somebody's own
-    guessed = "mtbench" if form is None and plain and not asked and form_of(table) == "mtbench" else None
-    known = guessed or form
+    guessed = form is None and plain and has_votes(table)
+    known = "mtbench" if guessed else form
     if known not in _KNOWN:
         return import_table(table, columns or Columns(), votes or "majority")
     if votes and known != "mtbench":
@@ -67,5 +58,5 @@ def import_cases(
         )
     else:
         found = _KNOWN[known](table)
-    note = (f"its columns are those of --format {guessed}, so it was read as that",) if guessed else ()
-    return replace(found, notes=(*note, *found.notes))
+    note = f"its columns are those of --format {known}, so it was read as that"
+    return replace(found, notes=(note, *found.notes)) if guessed else found

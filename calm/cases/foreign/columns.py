@@ -312,6 +312,11 @@ def form_of(table: Table) -> Literal["mtbench", "ifeval", "llmbar"] | None:
     return next((form for form, keys in KNOWN_BY.items() if keys <= {*table.columns}), None)
 
 
+def has_votes(table: Table) -> bool:
+    """Return whether a table is the votes of MT-bench by its columns; with a `question` it is somebody's own."""
+    return form_of(table) == "mtbench" and "question" not in table.columns
+
+
 def unknown_columns(columns: Mapping[str, str], table: Table) -> list[str]:
     """Return a line for each field whose column is not in a table; `a.b` is a column, or what is in column `a`."""
     return [

@@ -7,7 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from calm.cases.generate.working import Draft, Template, Working, dec, drawn_names, listed, slipped
+from calm.cases.generate.working import Draft, Template, Working, dec, drawn_names, slipped
+from calm.errors import series
 
 
 def _shopping(rng: random.Random, close: bool) -> Draft:
@@ -61,8 +62,8 @@ def _change(rng: random.Random, close: bool) -> Draft:
     goods = [f"{thing} for {price} euros" for thing, price in zip(things, prices, strict=True)]
     question = rng.choice(
         (
-            f"{name} takes {listed(goods)} to the till and pays with a 100 euro note. How much change is due?",
-            f"With a 100 euro note {name} pays for {listed(goods)}. What should come back?",
+            f"{name} takes {series(goods)} to the till and pays with a 100 euro note. How much change is due?",
+            f"With a 100 euro note {name} pays for {series(goods)}. What should come back?",
         )
     )
     added = " + ".join(str(price) for price in prices)
@@ -149,7 +150,7 @@ def _average(rng: random.Random, close: bool) -> Draft:
     values[-1] += -sum(values) % size
     total = sum(values)
     mean = total // size
-    numbers = listed([str(value) for value in values])
+    numbers = series([str(value) for value in values])
     question = rng.choice(
         (
             f"On {size} {what} {name} {verb} {numbers} {unit}. What is the average?",

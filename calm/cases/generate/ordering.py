@@ -7,7 +7,8 @@ import random
 from dataclasses import replace
 from typing import Final
 
-from calm.cases.generate.working import DAYS, Draft, Template, Working, drawn_names, listed
+from calm.cases.generate.working import DAYS, Draft, Template, Working, drawn_names
+from calm.errors import series
 
 
 def _ranking(rng: random.Random, close: bool) -> Draft:
@@ -64,8 +65,8 @@ def _decimals(rng: random.Random, close: bool) -> Draft:
     mixed = rng.sample(values, 4)
     question = rng.choice(
         (
-            f"A table lists 4 {what}: {listed(mixed)}. What is the order from the smallest to the largest?",
-            f"Someone has noted these 4 {what}: {listed(mixed)}. Arrange the numbers in rising order.",
+            f"A table lists 4 {what}: {series(mixed)}. What is the order from the smallest to the largest?",
+            f"Someone has noted these 4 {what}: {series(mixed)}. Arrange the numbers in rising order.",
         )
     )
     good = Working(
@@ -243,8 +244,8 @@ def _alphabet(rng: random.Random, close: bool) -> Draft:
     prefix = words[0][:2]
     question = rng.choice(
         (
-            f"{keeper} writes the cards {listed(mixed)} for a box file. Put these 5 words in alphabetical order.",
-            f"In which order do {listed(mixed)} stand in the word list that {keeper} keeps from A to Z?",
+            f"{keeper} writes the cards {series(mixed)} for a box file. Put these 5 words in alphabetical order.",
+            f"In which order do {series(mixed)} stand in the word list that {keeper} keeps from A to Z?",
         )
     )
     good = Working(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -81,8 +81,3 @@ def drawn_names(rng: random.Random, count: int) -> list[str]:
 def slipped(rng: random.Random, value: int) -> int:
     """Change a number as a forgotten or doubled carry would."""
     return value + rng.choice((10, -10) if value > 20 else (1, 2))
-
-
-def listed(items: Sequence[str]) -> str:
-    """Write items with commas and an "and" before the last one."""
-    return ", ".join(items[:-1]) + " and " + items[-1]

@@ -14,7 +14,7 @@ from shutil import get_terminal_size
 
 from calm import __version__
 from calm.commands import DONE
-from calm.errors import ConfigError
+from calm.errors import ConfigError, series
 from calm.plugins.papers.protocol import (
     BIASES,
     ENHANCEMENT,
@@ -244,10 +244,7 @@ def _lacking(found: CalmProtocol) -> list[str]:
         if one.reason and not one.robustness_rate:
             missing.setdefault(str(unnamed(one.reason)), []).append(one.bias)
     shared = {1: "", 2: "both: "}
-    return [
-        f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))} ({shared.get(len(names), 'all: ')}{why})"
-        for why, names in missing.items()
-    ]
+    return [f"{series(names)} ({shared.get(len(names), 'all: ')}{why})" for why, names in missing.items()]
 
 
 def _sides(one: BiasFigures) -> str:
