@@ -43,12 +43,18 @@ if os.name != "nt" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and
 def pytest_addoption(parser):
     """Add the option of the slow lane."""
     parser.addoption("--slow", action="store_true", help="run what is slow (tests/lanes.py), and nothing else")
-    parser.addoption("--weigh", action="store_true", help="run both, and write tests/nightly.txt anew")
+    parser.addoption(
+        "--weigh",
+        nargs="?",
+        const="all",
+        choices=("all", "new"),
+        help="write to tests/nightly.txt what takes too long: of both lanes, or of what is not in it yet",
+    )
 
 
 def pytest_collection_modifyitems(config, items):
     """Run what is slow, by its mark or by what it needs, where that was asked for, else all the rest."""
-    wanted, weighs = config.getoption("--slow", False), config.getoption("--weigh", False)
+    wanted, weighs = config.getoption("--slow", False), config.getoption("--weigh", None) == "all"
     listed = {*NIGHTLY.read_text("utf-8").splitlines()}
     kept, left = [], []
     for item in items:
@@ -64,17 +70,18 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_terminal_summary(terminalreporter, config):
     """Write which tests took too long, if that was asked for."""
-    if config.getoption("--weigh", False):
+    if config.getoption("--weigh", None):
         seconds = Counter()
         for report in (one for kind in terminalreporter.stats.values() for one in kind):
             if type(report) is pytest.TestReport and "slow" not in report.keywords:  # no subtest, and no marked row
                 seconds[report.nodeid] += report.duration
-        NIGHTLY.write_text("".join(f"{one}\n" for one in nightly(seconds)), "utf-8")
+        left = {*NIGHTLY.read_text("utf-8").splitlines()} - {*seconds}  # what did not run stays
+        NIGHTLY.write_text("".join(f"{one}\n" for one in sorted({*nightly(seconds), *left})), "utf-8")
 
 
 def pytest_ignore_collect(collection_path, config):
     """Leave `tests/power` and `tests/slow` out unless they are named, and `tests/browser` but for the slow lane."""
-    slow = config.getoption("--slow", False) or config.getoption("--weigh", False)
+    slow = config.getoption("--slow", False) or config.getoption("--weigh", None) == "all"
     if collection_path not in SLOW and (collection_path != BROWSER or slow):
         return None
     named = any(collection_path.name in Path(str(arg).partition("::")[0]).parts for arg in config.args)

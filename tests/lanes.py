@@ -2,7 +2,8 @@
 The slow lane: what is proven each night, and not at every change.
 
     .venv/bin/pytest tests/ --slow -n logical     # what is slow, and nothing else
-    .venv/bin/pytest tests/ --weigh -n logical    # all of it, and write anew which tests take too long
+    .venv/bin/pytest tests/ --weigh=new -n logical    # what runs at every change, and list what takes too long there
+    .venv/bin/pytest tests/ --weigh -n logical    # both lanes, so that a test comes back that is quick again
 
 Three ways lead there: rows that are marked because other rows of the same test prove the same, tests that need
 PostgreSQL, Chromium, a built release or the built site (`OF_LANES` in `conftest.py` names their fixtures), and what

@@ -65,6 +65,7 @@ def test_a_layer_and_a_copy_are_found():
     assert list(faults(known, known)) == []
 
 
+@pytest.mark.slow
 def test_long_answers_are_held_once(tmp_path):
     """Not once for each edit and each ask: what a case more adds is its own answers, and a part of them for a while."""
     held = {}
