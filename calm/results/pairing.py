@@ -174,11 +174,17 @@ def same_cases(old: Audit, new: Audit) -> bool:
     return old.cases.get("sha256") is not None and old.cases.get("sha256") == new.cases.get("sha256")
 
 
-def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measure | None = None) -> Paired:
+def pair(
+    old: Finding,
+    new: Finding,
+    audits: tuple[Audit, Audit],
+    measure: Measure | None = None,
+    known: Paired | None = None,
+) -> Paired:
     """
     Return the rows of one claim in two runs side by side, each computed from its own record on its own scale.
 
-    Their values are those of the claim's measure, or of another one of the same rows.
+    Their values are those of the claim's measure, or of another one of the same rows; `known` are the former.
 
     Rows match where case and what the judge was shown are the same. Only the asks that both runs made count: a run that
     was topped up is compared by what it asked before, and without inert words where one run needed none. A record that
@@ -200,7 +206,7 @@ def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measu
             changed.append(case)
         else:
             turned.append(case)
-    fault = _fault(old, new, scales)
+    fault = _fault(old, new, scales) if known is None else known.fault
     decoded = [] if fault else [_decoded(old.key, *both) for both in matched]
     sides = tuple(zip(*decoded, strict=True)) if decoded else ((), ())
     was_now = [_cells(rows, measure, scale, old.task) for rows, scale in zip(sides, scales, strict=True)]
@@ -296,8 +302,8 @@ def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
 
 
 def _forged(finding: Finding, measure: Measure, scale: Scale) -> Reason:
-    rows = trials_of(finding, scale).rows
-    cells = _all_cells(rows, measure, scale, finding.task)
+    trials = trials_of(finding, scale)
+    rows, cells = trials.rows, measure.cells(trials)
     sums, sizes = clusters(rows, cells)
     if sums and finding.value is not None:
         by_row = fsum(sums) / sum(sizes)

@@ -413,7 +413,7 @@ def _pools(compared: Sequence[Compared], audits: tuple[Audit, Audit]) -> list[Po
 
 def _as(measure: Measure, held: Held, audits: tuple[Audit, Audit]) -> Held:
     old, new = held.old, held.new
-    return Held(replace(old, claim=None), new, pair(old, new, audits, measure))
+    return Held(replace(old, claim=None), new, pair(old, new, audits, measure, held.paired))
 
 
 def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> Finding | None:
