@@ -10,9 +10,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, stays
+from calm.commands.spending import CONTINUE, bill, impossible, opened_engine, stays
 from calm.errors import ConfigError
-from calm.plugins.diagnose.command import MOST_WORDINGS, outputs_of, tell
+from calm.plugins.diagnose.command import MOST_WORDINGS, add_record, outputs_of, tell
 from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
@@ -51,11 +51,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="SOURCE=SD",
         help="claim that the standard deviation by wording, order, judge or repeat is at most SD (repeatable)",
     )
-    option("--seed", type=int, default=0, metavar="I", help="seed of the sample, the wordings and the lots (default 0)")
-    add_caps(design)
-    option("--plan", action="store_true", help="show how many calls it takes; make none")
-    option("--json", action="store_true", help="print the record as JSON instead of a text")
-    option("-o", "--out", metavar="FILE", help="also write a record as JSON to FILE")
+    add_record(design)
     design.set_defaults(run=_design)
 
 
@@ -161,12 +157,12 @@ def _told(
     *,
     write: bool,
 ) -> int:
-    from calm.plugins.diagnose.design import WIDTH, designed, in_words, to_json
+    from calm.plugins.diagnose.design import designed, in_words, to_json
     from calm.results.outputs import DESIGN
 
     made = designed(answers, cases=over, most=options.most, limits=limits, seed=options.seed)
-    words = f"{in_words(made)}\n{fill(spent, WIDTH)}"
-    tell(options, to_json(made, spent=spent), words, DESIGN, write=write)
+    record = to_json(made, spent=spent)
+    tell(options, record, in_words(record), DESIGN, write=write)
     if answers.incomplete and not options.json:
         print(CONTINUE)
     return REFUSED if made.incomplete else DONE
