@@ -12,7 +12,7 @@ from calm.core.verdict import Criteria, Scale, Verdict, readable
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.perturbations.judge_prompt import BIAS
-from calm.plugins.diagnose.asking import PROMPTS, Asked, Cell, Unit, repeats_itself, units_of
+from calm.plugins.diagnose.asking import BASE, PROMPTS, Asked, Cell, Unit, repeats_itself, units_of
 from calm.plugins.diagnose.naming import Found, Limits, Named, Part, named, split
 from calm.results.audit import Audit
 from calm.results.parts import cell
@@ -36,8 +36,6 @@ from calm.results.tabular import (
 )
 from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
-
-BASE = "as it is"
 
 
 def recorded(audit: Audit, cases: Mapping[str, Case]) -> Asked:
