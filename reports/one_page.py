@@ -26,7 +26,6 @@ from calm.core.agreement import by_numbers, step_of
 from calm.core.case import TIE
 from calm.core.claims import Claim, Estimate, Outcome, decide
 from calm.core.measures import (
-    MEASURES,
     Measure,
     accuracy,
     consistency_rate,
@@ -40,7 +39,7 @@ from calm.core.measures import (
 )
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import FAMILY, Criteria, Family, Label, Preferred, Scale, Score, Tie, Verdict, code
+from calm.core.verdict import FAMILY, Criteria, Family, Label, Preferred, Scale, Score, Tie, code, decode
 from calm.errors import EstimateError
 from calm.results import outputs
 from calm.results.audit import AGREEMENT, BASELINE, Audit, Finding
@@ -123,7 +122,7 @@ class Bias:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """All that the page shows. `asks` are the least and the most asks of a case."""
+    """All that the page shows."""
 
     facts: tuple[tuple[str, str], ...]
     headline: str
@@ -166,6 +165,7 @@ def sheet_of(audit: Audit) -> Sheet:
         except EstimateError as error:
             return Figure(name, None, reason_of(error))
 
+    ordered = scale.classes is not None and scale.classes.ordered
     once = [replace(row, clean=row.clean[:1]) for row in rows]
     decided = [row for row in once if row.better != TIE]
     once_only = Kind.ASKED_ONCE if rows else Kind.NOT_IN_RUN
@@ -173,7 +173,7 @@ def sheet_of(audit: Audit) -> Sheet:
     swapped, no_order = _swapped(audit, family)
     agreement = [
         measured("Cohen's kappa", _kappa(family, scale), once),
-        *([measured("Kappa, weighted", weighted_kappa, once)] if family == "score" or _ordered(scale) else []),
+        *([measured("Kappa, weighted", weighted_kappa, once)] if family == "score" or ordered else []),
         *([measured("Kendall's tau-b", rank_agreement, once)] if family == "listwise" else []),
         *([measured(WITHOUT_TIES, accuracy, decided)] if len(decided) < len(once) else []),
         measured("Exact match", accuracy, once),
@@ -186,19 +186,16 @@ def sheet_of(audit: Audit) -> Sheet:
         measured("Changed by the order beyond noise", BEYOND, [row for row in swapped if len(row.clean) > 1]),
         _half(measured("Share won by the first place, less 1/2", slot_pull, swapped, signed=True)),
     ]
-    stability = [
-        replace(one, reason=because(Kind.ONE_WORD)) if one.reason.has(Kind.ONE_GOLD) else one for one in stability
-    ]
+    alike = because(Kind.ONE_WORD)
+    stability = [replace(one, reason=alike) if one.reason.has(Kind.ONE_GOLD) else one for one in stability]
     if no_order:
         stability[2:] = [replace(one, estimate=None, reason=no_order) for one in stability[2:]]
-    golden = [replace(row, perturbed=_gold_of(row), clean=()) for row in rows if row.better is not None]
-    replies = [
-        measured("Readable replies", readable_rate, rows),
-        measured("Ties", tie_rate, [replace(row, perturbed=row.clean, clean=()) for row in rows]),
-        measured("Ties in the gold", tie_rate, golden, lacking=Kind.NO_GOLD),
-    ]
-    replies = [one for one in replies if family == "pairwise" or not one.name.startswith("Ties")]
-    figures = (*agreement, *stability, *replies)
+    replies = [measured("Readable replies", readable_rate, rows)]
+    if family == "pairwise":
+        said = [replace(row, perturbed=row.clean, clean=()) for row in rows]
+        gold = [replace(row, perturbed=(decode(row.better),), clean=()) for row in rows if row.better is not None]
+        replies.append(measured("Ties", tie_rate, said))
+        replies.append(measured("Ties in the gold", tie_rate, gold, lacking=Kind.NO_GOLD))
     biases = _biases(audit)
     fit = sum(lines <= LINES for lines in accumulate(ceil(len(one.said) / WIDE) for one in biases))
     return Sheet(
@@ -210,7 +207,7 @@ def sheet_of(audit: Audit) -> Sheet:
         items=_items(audit, agreement, stability, asks),
         biases=biases[:fit],
         others=clipped("; ".join(_others(biases[fit:])), NAMES),
-        missing=_missing(audit, figures),
+        missing=_missing(audit, (*agreement, *stability, *replies)),
         cite=_cite(audit),
     )
 
@@ -219,12 +216,13 @@ def _swapped(audit: Audit, family: Family) -> tuple[list[Trial], Reason]:
     """Return the rows that were also asked in another order, and why there can be none."""
     if family not in ("pairwise", "listwise"):
         return [], because(Kind.ONE_SHOWN)
-    for finding in audit.findings:
-        if finding.bias == "position" and not finding.single:
-            rows = [trial_of(finding.key, one) for one in finding.trials if one.order and one.clean and one.perturbed]
-            if rows:  # the first ask is the case in the other order; further ones are reworded, too
-                return [replace(row, perturbed=row.perturbed[:1], slots=row.slots[:1]) for row in rows], NONE
-    return [], next((f.reason for f in audit.findings if f.bias == "position" and f.reason), NONE)
+    found = [finding for finding in audit.findings if finding.bias == "position"]
+    for finding in found:
+        rows = [] if finding.single else [one for one in finding.trials if one.order and one.clean and one.perturbed]
+        if rows:  # the first ask is the case in the other order; further ones are reworded, too
+            trials = [trial_of(finding.key, one) for one in rows]
+            return [replace(row, perturbed=row.perturbed[:1], slots=row.slots[:1]) for row in trials], NONE
+    return [], next((finding.reason for finding in found if finding.reason), NONE)
 
 
 def _beside(rows: Iterable[Trial], family: Family, *, repeats: bool = False) -> list[Trial]:
@@ -247,10 +245,6 @@ def _beside(rows: Iterable[Trial], family: Family, *, repeats: bool = False) -> 
     return found
 
 
-def _gold_of(row: Trial) -> tuple[Verdict, ...]:
-    return (Tie() if row.better == TIE else Preferred(str(row.better)),)
-
-
 def _kappa(family: Family, scale: Scale) -> Measure:
     """Return Cohen's kappa; of scores that of the steps of the scale, each a category."""
     if family != "score":
@@ -264,11 +258,7 @@ def _kappa(family: Family, scale: Scale) -> Measure:
         one, other = ([round(place * size) for place in side] for side in (true, said))
         return association.kappa(one, other, sorted({*one, *other}))
 
-    return replace(MEASURES["weighted_kappa"], whole=by_numbers(found, on_scale=True))
-
-
-def _ordered(scale: Scale) -> bool:
-    return scale.classes is not None and scale.classes.ordered
+    return replace(weighted_kappa, whole=by_numbers(found, on_scale=True))
 
 
 def _beyond(row: Trial, scale: Scale) -> float | Reason:
@@ -296,25 +286,26 @@ def _items(
     if headline.estimate:
         gap = 100 * (match_.estimate.value - headline.estimate.value) if match_.estimate else None
         said = "there is no exact match" if gap is None else f"exact match says {gap:.0f} points more"
-        corrected = Item("Correct for chance", "met", f"{headline.name} is the headline; {said}")
-    lacking: State = "does not apply" if pull.reason.has(Kind.ONE_SHOWN) else "not measured"
-    swap = Item("Swap positions", lacking, reason=pull.reason)
+        corrected = Item(corrected.name, "met", f"{headline.name} is the headline; {said}")
+    one_shown = pull.reason.has(Kind.ONE_SHOWN)
+    swap = Item("Swap positions", "does not apply" if one_shown else "not measured", reason=pull.reason)
     if pull.reason.has(Kind.NO_FIGURE) and (order := stability[2].estimate):
-        swap = Item("Swap positions", "in part", f"{order.value:.2f} are the same; position bias is a figure of pairs")
+        swap = Item(swap.name, "in part", f"{order.value:.2f} are the same; position bias is a figure of pairs")
     if pull.estimate:
-        swap = Item(
-            "Swap positions", "met", f"position bias {abs(pull.estimate.value):.2f}; a tie is half a win of each place"
-        )
+        swap = Item(swap.name, "met", f"{_pulled(pull.estimate)}; a tie is half a win of each place")
     repeat = Item("Ask again", "not measured", reason=same.reason)
     if same.estimate:
-        counts = sorted(count for count in asks if count > 1)
-        heat = audit.judge.parameters.get("temperature")
-        whole = counts[0] >= LEAST_ASKS and heat == 0
-        said = f"{_ends(counts)} asks a case (wanted: {LEAST_ASKS}), each a call of its own; temperature"
-        said += f" {'not stated' if heat is None else f'{heat:g}' if isinstance(heat, float) else heat} (wanted: 0)"
-        repeat = Item("Ask again", "met" if whole else "in part", said)
+        counts, heat = [count for count in asks if count > 1], audit.judge.parameters.get("temperature")
+        whole = min(counts) >= LEAST_ASKS and heat == 0
+        warm = "not stated" if heat is None else f"{heat:g}" if isinstance(heat, float) else heat
+        said = f"{_ends(counts)} asks a case (wanted: {LEAST_ASKS}), each a call of its own; temperature {warm}"
+        repeat = Item(repeat.name, "met" if whole else "in part", f"{said} (wanted: 0)")
     sets = Item("Two kinds of cases", "not measured", reason=because(Kind.ONE_SET, LEAST_SETS))
     return corrected, swap, repeat, sets, _audited(same, pull)
+
+
+def _pulled(pull: Estimate) -> str:
+    return f"position bias {abs(pull.value):.2f}"
 
 
 def _audited(same: Figure, pull: Figure) -> Item:
@@ -324,22 +315,20 @@ def _audited(same: Figure, pull: Figure) -> Item:
         return Item(name, "does not apply", "position bias is a figure of pairs, and this judge is shown none")
     if same.estimate is None or pull.estimate is None:
         return Item(name, "not measured", reason=same.reason if same.estimate is None else pull.reason)
+    stays = f"{same.estimate.value:.2f} are the same"
     if same.estimate.value <= STABLE:
-        return Item(name, "does not apply", f"asked again, {same.estimate.value:.2f} are the same, not above {STABLE}")
+        return Item(name, "does not apply", f"asked again, {stays}, not above {STABLE}")
     outcome = decide(pull.estimate, Claim(slot_pull.name, "abs<=", MOST_PULL))
     state: dict[Outcome, State] = {Outcome.PASS: "met", Outcome.FAIL: "failed"}
-    said = (
-        f"{same.estimate.value:.2f} are the same; position bias {abs(pull.estimate.value):.2f}, at most {MOST_PULL:.2f}"
-    )
-    return Item(name, state.get(outcome, "not decided"), said)
+    return Item(name, state.get(outcome, "not decided"), f"{stays}; {_pulled(pull.estimate)}, at most {MOST_PULL:.2f}")
 
 
 def _biases(audit: Audit) -> tuple[Bias, ...]:
     """Return what is wrong first, then what was accepted, then what passed."""
     accepted = {f.bias: f for f in audit.findings if f.accepted is not None and f.outcome is not Outcome.PASS}
     leads: dict[str, Finding] = {one.bias: one.lead for one in troubles(audit)}
-    leads = {**leads, **{bias: f for bias, f in accepted.items() if bias not in leads}}
-    leads |= {f.bias: f for f in proven(audit) if f.bias not in leads}
+    for bias, one in (*accepted.items(), *((one.bias, one) for one in proven(audit))):
+        leads.setdefault(bias, one)
     return tuple(
         Bias(
             capital(name_of(bias)),
