@@ -22,21 +22,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 from calm import __version__
+from calm.core import measures
 from calm.core.agreement import by_numbers, step_of
 from calm.core.case import TIE
 from calm.core.claims import Claim, Estimate, Outcome, decide
-from calm.core.measures import (
-    Measure,
-    accuracy,
-    consistency_rate,
-    kappa,
-    rank_agreement,
-    readable_rate,
-    robustness_rate,
-    slot_pull,
-    tie_rate,
-    weighted_kappa,
-)
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import FAMILY, Criteria, Family, Label, Preferred, Scale, Score, Tie, code, decode
@@ -153,15 +142,13 @@ def sheet_of(audit: Audit) -> Sheet:
     rows = untouched(audit)
     asks = [len(row.clean) for row in rows]
 
-    def measured(
-        name: str, measure: Measure, of: Sequence[Trial], *, lacking: Kind = Kind.NOT_IN_RUN, signed: bool = False
-    ) -> Figure:
+    def measured(name: str, measure: measures.Measure, of: Sequence[Trial], lacking: Kind = Kind.NOT_IN_RUN) -> Figure:
+        if family not in measure.families:
+            return Figure(name, None, because(Kind.NO_FIGURE, audit.judge.task))
+        if not of:
+            return Figure(name, None, because(lacking))
         try:
-            if family not in measure.families:
-                return Figure(name, None, because(Kind.NO_FIGURE, audit.judge.task))
-            if not of:
-                return Figure(name, None, because(lacking))
-            return Figure(name, measure.estimate(Trials(tuple(of), family, scale), LEVEL), signed=signed)
+            return Figure(name, measure.estimate(Trials(tuple(of), family, scale), LEVEL))
         except EstimateError as error:
             return Figure(name, None, reason_of(error))
 
@@ -173,29 +160,29 @@ def sheet_of(audit: Audit) -> Sheet:
     swapped, no_order = _swapped(audit, family)
     agreement = [
         measured("Cohen's kappa", _kappa(family, scale), once),
-        *([measured("Kappa, weighted", weighted_kappa, once)] if family == "score" or ordered else []),
-        *([measured("Kendall's tau-b", rank_agreement, once)] if family == "listwise" else []),
-        *([measured(WITHOUT_TIES, accuracy, decided)] if len(decided) < len(once) else []),
-        measured("Exact match", accuracy, once),
+        *([measured("Kappa, weighted", measures.weighted_kappa, once)] if family == "score" or ordered else []),
+        *([measured("Kendall's tau-b", measures.rank_agreement, once)] if family == "listwise" else []),
+        *([measured(WITHOUT_TIES, measures.accuracy, decided)] if len(decided) < len(once) else []),
+        measured("Exact match", measures.accuracy, once),
     ]
     stability = [
-        measured("Asked again: same verdict", consistency_rate, again, lacking=once_only),
-        measured("Asked again: kappa", _kappa(family, scale), _beside(again, family, repeats=True), lacking=once_only),
-        measured("Order swapped: same verdict", robustness_rate, swapped),
+        measured("Asked again: same verdict", measures.consistency_rate, again, once_only),
+        measured("Asked again: kappa", _kappa(family, scale), _beside(again, family, repeats=True), once_only),
+        measured("Order swapped: same verdict", measures.robustness_rate, swapped),
         measured("Order swapped: kappa", _kappa(family, scale), _beside(swapped, family)),
         measured("Changed by the order beyond noise", BEYOND, [row for row in swapped if len(row.clean) > 1]),
-        _half(measured("Share won by the first place, less 1/2", slot_pull, swapped, signed=True)),
+        _half(measured("Share won by the first place, less 1/2", measures.slot_pull, swapped)),
     ]
     alike = because(Kind.ONE_WORD)
     stability = [replace(one, reason=alike) if one.reason.has(Kind.ONE_GOLD) else one for one in stability]
     if no_order:
         stability[2:] = [replace(one, estimate=None, reason=no_order) for one in stability[2:]]
-    replies = [measured("Readable replies", readable_rate, rows)]
+    replies = [measured("Readable replies", measures.readable_rate, rows)]
     if family == "pairwise":
         said = [replace(row, perturbed=row.clean, clean=()) for row in rows]
         gold = [replace(row, perturbed=(decode(row.better),), clean=()) for row in rows if row.better is not None]
-        replies.append(measured("Ties", tie_rate, said))
-        replies.append(measured("Ties in the gold", tie_rate, gold, lacking=Kind.NO_GOLD))
+        replies.append(measured("Ties", measures.tie_rate, said))
+        replies.append(measured("Ties in the gold", measures.tie_rate, gold, Kind.NO_GOLD))
     biases = _biases(audit)
     fit = sum(lines <= LINES for lines in accumulate(ceil(len(one.said) / WIDE) for one in biases))
     return Sheet(
@@ -245,10 +232,10 @@ def _beside(rows: Iterable[Trial], family: Family, *, repeats: bool = False) -> 
     return found
 
 
-def _kappa(family: Family, scale: Scale) -> Measure:
+def _kappa(family: Family, scale: Scale) -> measures.Measure:
     """Return Cohen's kappa; of scores that of the steps of the scale, each a category."""
     if family != "score":
-        return kappa
+        return measures.kappa
     step = step_of(scale)
     size = (scale.high - scale.low) / step if step else 0
 
@@ -258,22 +245,23 @@ def _kappa(family: Family, scale: Scale) -> Measure:
         one, other = ([round(place * size) for place in side] for side in (true, said))
         return association.kappa(one, other, sorted({*one, *other}))
 
-    return replace(weighted_kappa, whole=by_numbers(found, on_scale=True))
+    return replace(measures.weighted_kappa, whole=by_numbers(found, on_scale=True))
 
 
 def _beyond(row: Trial, scale: Scale) -> float | Reason:
     """Return how many more verdicts are the same when the judge is asked again than when the order is swapped."""
-    again, swapped = consistency_rate.per_case(row, scale), robustness_rate.per_case(row, scale)
+    again, swapped = measures.consistency_rate.per_case(row, scale), measures.robustness_rate.per_case(row, scale)
     return again if isinstance(again, Reason) else swapped if isinstance(swapped, Reason) else again - swapped
 
 
-BEYOND: Final = replace(robustness_rate, name="beyond_noise", per_case=_beyond, low=-1.0)
+BEYOND: Final = replace(measures.robustness_rate, name="beyond_noise", per_case=_beyond, low=-1.0)
 
 
 def _half(one: Figure) -> Figure:
     """Return half of a figure: the first place wins by P - (1 - P), which is twice P less a half."""
     e = one.estimate
-    return one if e is None else replace(one, estimate=replace(e, value=e.value / 2, low=e.low / 2, high=e.high / 2))
+    half = None if e is None else replace(e, value=e.value / 2, low=e.low / 2, high=e.high / 2)
+    return replace(one, estimate=half, signed=True)
 
 
 def _items(
@@ -318,7 +306,7 @@ def _audited(same: Figure, pull: Figure) -> Item:
     stays = f"{same.estimate.value:.2f} are the same"
     if same.estimate.value <= STABLE:
         return Item(name, "does not apply", f"asked again, {stays}, not above {STABLE}")
-    outcome = decide(pull.estimate, Claim(slot_pull.name, "abs<=", MOST_PULL))
+    outcome = decide(pull.estimate, Claim(measures.slot_pull.name, "abs<=", MOST_PULL))
     state: dict[Outcome, State] = {Outcome.PASS: "met", Outcome.FAIL: "failed"}
     return Item(name, state.get(outcome, "not decided"), f"{stays}; {_pulled(pull.estimate)}, at most {MOST_PULL:.2f}")
 
