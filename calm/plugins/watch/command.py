@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from calm.engine.engine import Engine
     from calm.gate.prices import Figure
     from calm.models.wire import Json, Judge
-    from calm.plugins.watch.comparison import Comparison
     from calm.plugins.watch.history import History, Reference, Run
     from calm.plugins.watch.since import Chosen
     from calm.results.audit import Audit
@@ -102,7 +101,7 @@ def _watch(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import cases_from, judge_from
     from calm.plugins.watch.comparison import compare
     from calm.plugins.watch.history import end, held, read_history, with_run
-    from calm.plugins.watch.report import in_words
+    from calm.plugins.watch.report import in_words, markdown, to_json
     from calm.results.outputs import refuse
 
     _check(options)
@@ -137,7 +136,9 @@ def _watch(options: argparse.Namespace) -> int:
         if note:
             print(printable(note))
     print(printable(spent))
-    _write(options, found, reference, run, replayed)
+    _write(options, to_json(found, reference, run, replayed))
+    ran = f"{options.history} ({run.number} run{'s' if run.number > 1 else ''})"
+    _summed_up(options, markdown(found, reference, run), ran, options.out)
     return REFUSED if found.alarm else DONE
 
 
@@ -182,7 +183,7 @@ def _since(options: argparse.Namespace, judge: Judge) -> int:
     from calm.plugins.watch.report import since_in_words, since_markdown, since_to_json
     from calm.plugins.watch.since import ASKS, LEAST_ANCHORS, MOST_CALLS, since
     from calm.results.audit import read
-    from calm.results.outputs import WATCH, WATCH_PAGE, refuse, write_whole
+    from calm.results.outputs import refuse
     from calm.results.wording import lines
 
     source = Path(options.since)
@@ -218,19 +219,14 @@ def _since(options: argparse.Namespace, judge: Judge) -> int:
     with held(Path(options.out)):
         run, replayed, spent = _run(options, judge, chosen.cases, reference, History())
         found = since(chosen, run.verdicts, judge.scale, judge.task, promise.rate)
-        record = since_to_json(found, reference, run.at, run.served, str(audit.run.started))
-        write_whole(
-            Path(options.out), [f"{json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)}\n"], WATCH
-        )
+        _write(options, since_to_json(found, reference, run.at, run.served, str(audit.run.started)))
         end(Path(options.out))
     said = since_in_words(found, reference, str(source))
     other = [model for model in run.served.values() if was.served not in (None, model) and len(run.served) == 1]
     said += [f"the server now says that its model is {model}; it was {was.served}" for model in other]
     said += [note for note in (_replays(replayed), _unknown(judge), spent) if note]
     print("\n".join(line for one in said for line in lines(one, width)))
-    if options.summary:
-        write_whole(Path(options.summary), [since_markdown(found, reference, str(source))], WATCH_PAGE)
-    print(printable(f"wrote {' and '.join(filter(None, (options.out, options.summary)))}"))
+    _summed_up(options, since_markdown(found, reference, str(source)), options.out)
     return {"moved": REFUSED, "not moved": DONE}.get(found.outcome, CONFIGURATION)
 
 
@@ -469,14 +465,17 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], hist
     )
 
 
-def _write(options: argparse.Namespace, found: Comparison, reference: Reference, run: Run, replayed: int) -> None:
-    from calm.plugins.watch.report import markdown, to_json
-    from calm.results.outputs import WATCH, WATCH_PAGE, write_whole
+def _write(options: argparse.Namespace, record: Json) -> None:
+    from calm.results.outputs import WATCH, write_whole
 
-    body = json.dumps(to_json(found, reference, run, replayed), indent=1, ensure_ascii=False, allow_nan=False)
+    body = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(Path(options.out), [f"{body}\n"], WATCH)
-    written = f"wrote {options.history} ({run.number} run{'s' if run.number > 1 else ''}) and {options.out}"
+
+
+def _summed_up(options: argparse.Namespace, page: str, *written: str) -> None:
+    """Write the summary, if one is wanted, and say what was written."""
+    from calm.results.outputs import WATCH_PAGE, write_whole
+
     if options.summary:
-        write_whole(Path(options.summary), [markdown(found, reference, run)], WATCH_PAGE)
-        written += f" and {options.summary}"
-    print(printable(written))
+        write_whole(Path(options.summary), [page], WATCH_PAGE)
+    print(printable(f"wrote {' and '.join(filter(None, (*written, options.summary)))}"))
