@@ -124,10 +124,6 @@ class Sheet:
     missing: tuple[str, ...]
     cite: str
 
-    def figure(self, name: str) -> Figure:
-        """Return a figure by its name."""
-        return next(one for one in (*self.agreement, *self.stability, *self.replies) if one.name == name)
-
 
 def sheet_of(audit: Audit) -> Sheet:
     """

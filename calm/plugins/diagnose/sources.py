@@ -123,12 +123,9 @@ def named(names: Iterable[str]) -> tuple[str, ...]:
     >>> named(["a", "b", "a"])
     ('a', 'b', 'a (2)')
     """
-    seen: Counter[str] = Counter()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return tuple(found)
+    given = list(names)
+    counts = [given[: place + 1].count(name) for place, name in enumerate(given)]
+    return tuple(name if n == 1 else f"{name} ({n})" for name, n in zip(given, counts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
