@@ -340,17 +340,13 @@ def _designs(body: Mapping[str, Json]) -> tuple[list[str], list[list[str]]]:
     kept = [name for name in (WORDING, ORDER, JUDGE) if name in levels] + [REPEAT] * bool(body.get("repeated"))
     least: dict[float, float] = {}
     found = []
-    rows = [
-        (row, _number(row.get("calls")), as_mapping(row.get("these_cases"))) for row in objects(body.get("designs"))
-    ]
-    for _, calls, these in rows:
-        if these:
-            least[calls] = min(least.get(calls, inf), _number(these.get("value")))
-    for row, calls, these in rows:
+    for row in objects(body.get("designs")):  # by calls, the smallest error for so many first
+        these = as_mapping(row.get("these_cases"))
+        value = _number(these.get("value"))
         counts = [cell(row.get(PLURAL[name])) for name in kept]
         if row.get("dealt") and WORDING in kept:
             counts[kept.index(WORDING)] += f" of {cell(row.get('dealt'))}"
-        star = "*" if these and _number(these.get("value")) <= least[calls] else " "
+        star = "*" if these and value <= least.setdefault(_number(row.get("calls")), value) else " "
         first = _interval(these) if these else "more cases"
         found.append([cell(row.get("calls")), *counts, f"{star}{first}", _interval(row.get("new_cases"))])
     heads = ["calls", *(PLURAL[name] for name in kept), f" {THESE}", NEW]

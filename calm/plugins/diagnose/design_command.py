@@ -130,7 +130,8 @@ def _from_judges(options: argparse.Namespace, limits: Mapping[str, float]) -> in
             again = f"; {CONTINUE}" if answers.incomplete else ""
             raise ConfigError(f"verdicts on {there} cases, and it takes {FEWEST}: {why}. {bill(engine)}{again}")
         kept = not options.out or not stays(engine, Path(options.out))
-        return _told(options, answers, limits, options.over or len(given), bill(engine), write=kept)
+        options.over = options.over or len(given)
+        return _told(options, answers, limits, bill(engine), write=kept)
 
 
 def _from_records(options: argparse.Namespace, limits: Mapping[str, float]) -> int:
@@ -145,22 +146,16 @@ def _from_records(options: argparse.Namespace, limits: Mapping[str, float]) -> i
         raise ConfigError("expected each run once: the same run twice is no second judge")
     audits = [read(Path(one), texts=False) for one in options.judges]
     refuse(outputs_of(options, DESIGN), inputs=inputs(), caches=[])
-    return _told(options, recorded(audits), limits, options.over, "no call was made", write=bool(options.out))
+    return _told(options, recorded(audits), limits, "no call was made", write=bool(options.out))
 
 
 def _told(
-    options: argparse.Namespace,
-    answers: Answers,
-    limits: Mapping[str, float],
-    over: int | None,
-    spent: str,
-    *,
-    write: bool,
+    options: argparse.Namespace, answers: Answers, limits: Mapping[str, float], spent: str, *, write: bool
 ) -> int:
     from calm.plugins.diagnose.design import designed, in_words, to_json
     from calm.results.outputs import DESIGN
 
-    made = designed(answers, cases=over, most=options.most, limits=limits, seed=options.seed)
+    made = designed(answers, cases=options.over, most=options.most, limits=limits, seed=options.seed)
     record = to_json(made, spent=spent)
     tell(options, record, in_words(record), DESIGN, write=write)
     if answers.incomplete and not options.json:

@@ -112,19 +112,16 @@ def _anchors(count: int) -> str:
 
 
 def _reasons(found: Comparison, reference: Reference) -> list[str]:
-    best: dict[str, Sign] = {}
-    for sign in found.signs:
-        known = best.get(sign.test)
-        if sign.raised and (known is None or sign.log_bound < known.log_bound):
-            best[sign.test] = sign
+    raised = [sign for sign in found.signs if sign.raised]
     lines = []
-    for sign in best.values():
+    for test in dict.fromkeys(sign.test for sign in raised):
+        sign = min((sign for sign in raised if sign.test == test), key=lambda sign: sign.log_bound)
         window = "today" if sign.look.window == 1 else f"in the last {sign.look.window} runs"
         what = {
             "moved": "more verdicts are unusual than before",
             "up": f"the {_favour(reference)} rose by {_shift(sign.shift, found.scale, reference)}",
             "down": f"the {_favour(reference)} fell by {_shift(sign.shift, found.scale, reference)}",
-        }[sign.test]
+        }[test]
         lines.append(f"{window}, {what}: by chance with probability at most {sign.bound:.1g}")
     return lines
 
