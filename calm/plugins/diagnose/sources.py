@@ -241,7 +241,12 @@ def recorded(audits: Sequence[Audit]) -> Answers:
     """
     names = named(audit.judge.name for audit in audits)
     family = refuse_unlike([(name, one.judge.task) for name, one in zip(names, audits, strict=True)])
-    kept = [_kept(audit) for audit in audits]
+    kept = [kept_in(audit) for audit in audits]
+    if not all(kept):
+        raise ConfigError(
+            "the record holds no case that was asked as it is; run the gate with suites/test_consistency.py, or give "
+            "the judge itself"
+        )
     common = set.intersection(*(set(one) for one in kept))
     if not common:
         raise ConfigError("the runs have no case in common that was asked in the same wording and order")
@@ -262,20 +267,20 @@ Kept = dict[tuple[str, str, str], tuple[Trial, tuple[Verdict, ...]]]
 """By case, wording and order: the row as it was asked unedited, and the verdicts."""
 
 
-def _kept(audit: Audit) -> Kept:
-    """Return the verdicts of a run; of arms that were asked for several probes, the longest one."""
+def kept_in(audit: Audit) -> Kept:
+    """
+    Return the verdicts of a run on the cases that were asked as they are, which come first; of several arms the longest.
+
+    Raises:
+        ConfigError: a damaged record.
+    """
     rows = [(finding, row) for finding in audit.findings if finding.against is None for row in rows_of(finding)]
+    found: Kept = {}
     plain: dict[str, Trial] = {}
     for finding, row in rows:
         longer = row.case not in plain or len(row.clean) > len(plain[row.case].clean)
         if finding.perturbation is None and not finding.expects and row.clean and longer:
             plain[row.case] = row
-    if not plain:
-        raise ConfigError(
-            "the record holds no case that was asked as it is; run the gate with suites/test_consistency.py, or give "
-            "the judge itself"
-        )
-    found: Kept = {}
 
     def keep(row: Trial, wording: str, shown: Sequence[str], verdicts: Sequence[Verdict]) -> None:
         base = plain[row.case]
