@@ -269,7 +269,7 @@ Kept = dict[tuple[str, str, str], tuple[Trial, tuple[Verdict, ...]]]
 
 def kept_in(audit: Audit) -> Kept:
     """
-    Return the verdicts of a run on the cases that were asked as they are, which come first; of several arms the longest.
+    Return the verdicts of a run on the cases that were asked as they are (that comes first); of equal arms the longest.
 
     Raises:
         ConfigError: a damaged record.
