@@ -181,6 +181,7 @@ def sheet_of(audit: Audit) -> Sheet:
         replies.append(measured("Ties in the gold", measures.tie_rate, gold, Kind.NO_GOLD))
     biases = _biases(audit)
     fit = sum(lines <= LINES for lines in accumulate(ceil(len(one.said) / WIDE) for one in biases))
+    others = _together((one.verdict, one.name.lower()) for one in biases[fit:])
     return Sheet(
         facts=_facts(audit, asks),
         headline=": ".join(verdict_of(audit, green=audit.green())),
@@ -189,7 +190,7 @@ def sheet_of(audit: Audit) -> Sheet:
         replies=tuple(replies),
         items=_items(audit, agreement, stability, asks),
         biases=biases[:fit],
-        others=clipped("; ".join(_others(biases[fit:])), NAMES),
+        others=clipped("; ".join(f"{verdict}: {names}" for verdict, names in others), NAMES),
         missing=_missing(audit, (*agreement, *stability, *replies)),
         cite=_cite(audit),
     )
@@ -325,21 +326,18 @@ def _biases(audit: Audit) -> tuple[Bias, ...]:
     )
 
 
-def _others(biases: Iterable[Bias]) -> list[str]:
-    """Return the names of biases, those together that have one verdict."""
-    by_verdict: dict[str, list[str]] = {}
-    for one in biases:
-        by_verdict.setdefault(one.verdict, []).append(one.name.lower())
-    return [f"{verdict}: {', '.join(names)}" for verdict, names in by_verdict.items()]
+def _together(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """Return what is said of some names, each once, with the names of which it is said."""
+    found: dict[str, list[str]] = {}
+    for said, name in pairs:
+        found.setdefault(said, []).append(name)
+    return ((said, ", ".join(names)) for said, names in found.items())
 
 
 def _missing(audit: Audit, figures: Iterable[Figure]) -> tuple[str, ...]:
     """Return what was not measured, those together that share a reason."""
-    by_reason: dict[str, list[str]] = {}
-    for one in figures:
-        if one.estimate is None:
-            by_reason.setdefault(str(one.reason) or "not in this run", []).append(one.name)
-    found = [f"{', '.join(names)}: {why}" for why, names in by_reason.items()]
+    gaps = _together((str(one.reason) or "not in this run", one.name) for one in figures if one.estimate is None)
+    found = [f"{names}: {why}" for why, names in gaps]
     found += [f"{names}: {why}" if why else names for names, why, _ in untested_by_reason(audit)]
     lines = [clipped(capital(line), LINE) for line in found]
     more = len(lines) - GAPS

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final
 
 from calm.core.case import TIE, Case, Treated
@@ -162,23 +163,19 @@ class Crossed:
 
     def questions(self, cases: Sequence[Case]) -> Iterator[tuple[Question, tuple[str, ...]]]:
         """Yield each ask with the levels of its sources."""
-        for case in cases:
-            toward = _whose(case.better, case.slots)
-            for name, shown in self.wordings.items():
-                judge = shown[0].judge
-                record = judge.traits.recorded
-                plain = case.with_order("" if judge.traits.as_given else ORDER_SALT)
-                orders = [plain.slots, plain.slots[::-1]] if self.both else [plain.slots]
-                for order in orders:
-                    for wording in shown:
-                        worded = wording.shown(plain.present(order=order))
-                        if worded is None:
-                            continue
-                        held = self.repeats if record is None else min(self.repeats, record.held(worded))
-                        for ask in range(1, held + 1):
-                            one = wording.judge, worded, ask
-                            levels = case.id, wording.name, _order(order, toward), name
-                            yield PlainQuestion(*one) if wording.kind == "base" else one, levels
+        for case, (name, shown) in product(cases, self.wordings.items()):
+            traits, toward = shown[0].judge.traits, _whose(case.better, case.slots)
+            plain = case.with_order("" if traits.as_given else ORDER_SALT)
+            orders = [plain.slots, plain.slots[::-1]] if self.both else [plain.slots]
+            for order, wording in product(orders, shown):
+                worded = wording.shown(plain.present(order=order))
+                if worded is None:
+                    continue
+                held = self.repeats if traits.recorded is None else min(self.repeats, traits.recorded.held(worded))
+                levels = case.id, wording.name, _order(order, toward), name
+                for ask in range(1, held + 1):
+                    one = wording.judge, worded, ask
+                    yield PlainQuestion(*one) if wording.kind == "base" else one, levels
 
 
 NEUTRAL: Final = len(BRIEF_CLOSERS) + len(BRIEF_OPENERS)
