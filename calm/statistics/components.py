@@ -118,7 +118,7 @@ def components(
         return one, told
 
     kept: list[Effect] = []
-    for effect in _subsets(list(held)):
+    for effect in _subsets(list(held)):  # those that the means can tell from each other
         if np.linalg.matrix_rank(_columns([*kept, effect], shared)) > len(kept):
             kept.append(effect)
     several = sum(len(effect) > 1 for effect in kept)

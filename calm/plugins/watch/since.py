@@ -175,16 +175,16 @@ def since(chosen: Chosen, today: Sequence[Sequence[str]], scale: Scale, task: Ta
 
     asked = [len(one.before[0]) for one in kept]
     return Since(
-        len(kept),
-        (min(asked), max(asked)),
-        describe(kept, chosen.cases, reader),
-        chances,
-        levels,
-        (sum(table[0] <= -0.5 for table in rising), sum(table[0] >= 0.5 for table in rising)),
-        _shares(kept, reader, lambda verdict, _: readable(verdict)),
-        _shares(kept, reader, wins_first) if len(chosen.cases[0].answers) > 1 else None,
-        FAMILY[task] in ("score", "rubric"),
-        scale,
+        anchors=len(kept),
+        asks_before=(min(asked), max(asked)),
+        figures=describe(kept, chosen.cases, reader),
+        chances=chances,
+        levels=levels,
+        turned=(sum(table[0] <= -0.5 for table in rising), sum(table[0] >= 0.5 for table in rising)),
+        readable=_shares(kept, reader, lambda verdict, _: readable(verdict)),
+        first=_shares(kept, reader, wins_first) if len(chosen.cases[0].answers) > 1 else None,
+        of_numbers=FAMILY[task] in ("score", "rubric"),
+        scale=scale,
     )
 
 
