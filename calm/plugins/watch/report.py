@@ -352,8 +352,8 @@ def _plain(text: str) -> str:
 
 
 def _head(reference: Reference, at: str, served: Mapping[str, str]) -> dict[str, Json]:
-    about = {"name": reference.judge, "fingerprint": reference.fingerprint, "about": dict(reference.about)}
-    return {"schema": "calm-watch/1", "judge": about, "task": reference.task, "at": at, "served": dict(served)}
+    judge: Json = {"name": reference.judge, "fingerprint": reference.fingerprint, "about": dict(reference.about)}
+    return {"schema": "calm-watch/1", "judge": judge, "task": reference.task, "at": at, "served": dict(served)}
 
 
 def to_json(found: Comparison, reference: Reference, run: Run, replayed: int = 0) -> dict[str, Json]:
