@@ -267,12 +267,9 @@ def sentences(body: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _advised(one: Mapping[str, Json]) -> str:
-    names, best, scope = (
-        [str(source) for source in as_list(one.get("sources"))],
-        as_mapping(one.get("best_in")),
-        one.get("for"),
-    )
-    before, after, beats = _number(one.get("before")), _number(one.get("after")), one.get("beats_repeats")
+    names, best = list(map(str, as_list(one.get("sources")))), as_mapping(one.get("best_in"))
+    before, after = _number(one.get("before")), _number(one.get("after"))
+    scope, beats = one.get("for"), one.get("beats_repeats")
     if one.get("after") is None:
         known = "what a second ask of a case is best spent on is not known"
         return f"For {scope}, {known}; with one the standard error is {before:.3f}."
