@@ -11,7 +11,7 @@ from calm.perturbations.prose import NEVER
 TRIGGER = NEVER
 
 
-@perturbation(bias="chain-of-thought", expects=Expects.OBSERVE, source="arXiv:2410.02736")
+@perturbation(bias="chain-of-thought", expects=Expects.OBSERVE, source="arXiv:2410.02736", needs_text=True)
 def solve_first(case: Treated, rng: Random) -> Treated | None:
     """Add a note that asks the judge to work out an answer of its own before it gives its verdict."""
     if len(case.answers) > 1:

@@ -22,25 +22,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from calm import __version__
+from calm.core import measures
 from calm.core.agreement import by_numbers, step_of
 from calm.core.case import TIE
 from calm.core.claims import Claim, Estimate, Outcome, decide
-from calm.core.measures import (
-    MEASURES,
-    Measure,
-    accuracy,
-    consistency_rate,
-    kappa,
-    rank_agreement,
-    readable_rate,
-    robustness_rate,
-    slot_pull,
-    tie_rate,
-    weighted_kappa,
-)
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import FAMILY, Criteria, Family, Label, Preferred, Scale, Score, Tie, Verdict, code
+from calm.core.verdict import FAMILY, Criteria, Family, Label, Preferred, Scale, Score, Tie, code, decode
 from calm.errors import EstimateError
 from calm.results import outputs
 from calm.results.audit import AGREEMENT, BASELINE, Audit, Finding
@@ -123,7 +111,7 @@ class Bias:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """All that the page shows. `asks` are the least and the most asks of a case."""
+    """All that the page shows."""
 
     facts: tuple[tuple[str, str], ...]
     headline: str
@@ -135,10 +123,6 @@ class Sheet:
     others: str
     missing: tuple[str, ...]
     cite: str
-
-    def figure(self, name: str) -> Figure:
-        """Return a figure by its name."""
-        return next(one for one in (*self.agreement, *self.stability, *self.replies) if one.name == name)
 
 
 def sheet_of(audit: Audit) -> Sheet:
@@ -154,18 +138,17 @@ def sheet_of(audit: Audit) -> Sheet:
     rows = untouched(audit)
     asks = [len(row.clean) for row in rows]
 
-    def measured(
-        name: str, measure: Measure, of: Sequence[Trial], *, lacking: Kind = Kind.NOT_IN_RUN, signed: bool = False
-    ) -> Figure:
+    def measured(name: str, measure: measures.Measure, of: Sequence[Trial], lacking: Kind = Kind.NOT_IN_RUN) -> Figure:
+        if family not in measure.families:
+            return Figure(name, None, because(Kind.NO_FIGURE, audit.judge.task))
+        if not of:
+            return Figure(name, None, because(lacking))
         try:
-            if family not in measure.families:
-                return Figure(name, None, because(Kind.NO_FIGURE, audit.judge.task))
-            if not of:
-                return Figure(name, None, because(lacking))
-            return Figure(name, measure.estimate(Trials(tuple(of), family, scale), LEVEL), signed=signed)
+            return Figure(name, measure.estimate(Trials(tuple(of), family, scale), LEVEL))
         except EstimateError as error:
             return Figure(name, None, reason_of(error))
 
+    ordered = scale.classes is not None and scale.classes.ordered
     once = [replace(row, clean=row.clean[:1]) for row in rows]
     decided = [row for row in once if row.better != TIE]
     once_only = Kind.ASKED_ONCE if rows else Kind.NOT_IN_RUN
@@ -173,34 +156,32 @@ def sheet_of(audit: Audit) -> Sheet:
     swapped, no_order = _swapped(audit, family)
     agreement = [
         measured("Cohen's kappa", _kappa(family, scale), once),
-        *([measured("Kappa, weighted", weighted_kappa, once)] if family == "score" or _ordered(scale) else []),
-        *([measured("Kendall's tau-b", rank_agreement, once)] if family == "listwise" else []),
-        *([measured(WITHOUT_TIES, accuracy, decided)] if len(decided) < len(once) else []),
-        measured("Exact match", accuracy, once),
+        *([measured("Kappa, weighted", measures.weighted_kappa, once)] if family == "score" or ordered else []),
+        *([measured("Kendall's tau-b", measures.rank_agreement, once)] if family == "listwise" else []),
+        *([measured(WITHOUT_TIES, measures.accuracy, decided)] if len(decided) < len(once) else []),
+        measured("Exact match", measures.accuracy, once),
     ]
     stability = [
-        measured("Asked again: same verdict", consistency_rate, again, lacking=once_only),
-        measured("Asked again: kappa", _kappa(family, scale), _beside(again, family, repeats=True), lacking=once_only),
-        measured("Order swapped: same verdict", robustness_rate, swapped),
+        measured("Asked again: same verdict", measures.consistency_rate, again, once_only),
+        measured("Asked again: kappa", _kappa(family, scale), _beside(again, family, repeats=True), once_only),
+        measured("Order swapped: same verdict", measures.robustness_rate, swapped),
         measured("Order swapped: kappa", _kappa(family, scale), _beside(swapped, family)),
         measured("Changed by the order beyond noise", BEYOND, [row for row in swapped if len(row.clean) > 1]),
-        _half(measured("Share won by the first place, less 1/2", slot_pull, swapped, signed=True)),
+        _half(measured("Share won by the first place, less 1/2", measures.slot_pull, swapped)),
     ]
-    stability = [
-        replace(one, reason=because(Kind.ONE_WORD)) if one.reason.has(Kind.ONE_GOLD) else one for one in stability
-    ]
+    alike = because(Kind.ONE_WORD)
+    stability = [replace(one, reason=alike) if one.reason.has(Kind.ONE_GOLD) else one for one in stability]
     if no_order:
         stability[2:] = [replace(one, estimate=None, reason=no_order) for one in stability[2:]]
-    golden = [replace(row, perturbed=_gold_of(row), clean=()) for row in rows if row.better is not None]
-    replies = [
-        measured("Readable replies", readable_rate, rows),
-        measured("Ties", tie_rate, [replace(row, perturbed=row.clean, clean=()) for row in rows]),
-        measured("Ties in the gold", tie_rate, golden, lacking=Kind.NO_GOLD),
-    ]
-    replies = [one for one in replies if family == "pairwise" or not one.name.startswith("Ties")]
-    figures = (*agreement, *stability, *replies)
+    replies = [measured("Readable replies", measures.readable_rate, rows)]
+    if family == "pairwise":
+        said = [replace(row, perturbed=row.clean, clean=()) for row in rows]
+        gold = [replace(row, perturbed=(decode(row.better),), clean=()) for row in rows if row.better is not None]
+        replies.append(measured("Ties", measures.tie_rate, said))
+        replies.append(measured("Ties in the gold", measures.tie_rate, gold, Kind.NO_GOLD))
     biases = _biases(audit)
     fit = sum(lines <= LINES for lines in accumulate(ceil(len(one.said) / WIDE) for one in biases))
+    others = _together((one.verdict, one.name.lower()) for one in biases[fit:])
     return Sheet(
         facts=_facts(audit, asks),
         headline=": ".join(verdict_of(audit, green=audit.green())),
@@ -209,8 +190,8 @@ def sheet_of(audit: Audit) -> Sheet:
         replies=tuple(replies),
         items=_items(audit, agreement, stability, asks),
         biases=biases[:fit],
-        others=clipped("; ".join(_others(biases[fit:])), NAMES),
-        missing=_missing(audit, figures),
+        others=clipped("; ".join(f"{verdict}: {names}" for verdict, names in others), NAMES),
+        missing=_missing(audit, (*agreement, *stability, *replies)),
         cite=_cite(audit),
     )
 
@@ -219,12 +200,13 @@ def _swapped(audit: Audit, family: Family) -> tuple[list[Trial], Reason]:
     """Return the rows that were also asked in another order, and why there can be none."""
     if family not in ("pairwise", "listwise"):
         return [], because(Kind.ONE_SHOWN)
-    for finding in audit.findings:
-        if finding.bias == "position" and not finding.single:
-            rows = [trial_of(finding.key, one) for one in finding.trials if one.order and one.clean and one.perturbed]
-            if rows:  # the first ask is the case in the other order; further ones are reworded, too
-                return [replace(row, perturbed=row.perturbed[:1], slots=row.slots[:1]) for row in rows], NONE
-    return [], next((f.reason for f in audit.findings if f.bias == "position" and f.reason), NONE)
+    found = [finding for finding in audit.findings if finding.bias == "position"]
+    for finding in found:
+        rows = [] if finding.single else [one for one in finding.trials if one.order and one.clean and one.perturbed]
+        if rows:  # the first ask is the case in the other order; further ones are reworded, too
+            trials = [trial_of(finding.key, one) for one in rows]
+            return [replace(row, perturbed=row.perturbed[:1], slots=row.slots[:1]) for row in trials], NONE
+    return [], next((finding.reason for finding in found if finding.reason), NONE)
 
 
 def _beside(rows: Iterable[Trial], family: Family, *, repeats: bool = False) -> list[Trial]:
@@ -247,14 +229,10 @@ def _beside(rows: Iterable[Trial], family: Family, *, repeats: bool = False) -> 
     return found
 
 
-def _gold_of(row: Trial) -> tuple[Verdict, ...]:
-    return (Tie() if row.better == TIE else Preferred(str(row.better)),)
-
-
-def _kappa(family: Family, scale: Scale) -> Measure:
+def _kappa(family: Family, scale: Scale) -> measures.Measure:
     """Return Cohen's kappa; of scores that of the steps of the scale, each a category."""
     if family != "score":
-        return kappa
+        return measures.kappa
     step = step_of(scale)
     size = (scale.high - scale.low) / step if step else 0
 
@@ -264,26 +242,23 @@ def _kappa(family: Family, scale: Scale) -> Measure:
         one, other = ([round(place * size) for place in side] for side in (true, said))
         return association.kappa(one, other, sorted({*one, *other}))
 
-    return replace(MEASURES["weighted_kappa"], whole=by_numbers(found, on_scale=True))
-
-
-def _ordered(scale: Scale) -> bool:
-    return scale.classes is not None and scale.classes.ordered
+    return replace(measures.weighted_kappa, whole=by_numbers(found, on_scale=True))
 
 
 def _beyond(row: Trial, scale: Scale) -> float | Reason:
     """Return how many more verdicts are the same when the judge is asked again than when the order is swapped."""
-    again, swapped = consistency_rate.per_case(row, scale), robustness_rate.per_case(row, scale)
+    again, swapped = measures.consistency_rate.per_case(row, scale), measures.robustness_rate.per_case(row, scale)
     return again if isinstance(again, Reason) else swapped if isinstance(swapped, Reason) else again - swapped
 
 
-BEYOND: Final = replace(robustness_rate, name="beyond_noise", per_case=_beyond, low=-1.0)
+BEYOND: Final = replace(measures.robustness_rate, name="beyond_noise", per_case=_beyond, low=-1.0)
 
 
 def _half(one: Figure) -> Figure:
     """Return half of a figure: the first place wins by P - (1 - P), which is twice P less a half."""
     e = one.estimate
-    return one if e is None else replace(one, estimate=replace(e, value=e.value / 2, low=e.low / 2, high=e.high / 2))
+    half = None if e is None else replace(e, value=e.value / 2, low=e.low / 2, high=e.high / 2)
+    return replace(one, estimate=half, signed=True)
 
 
 def _items(
@@ -296,25 +271,26 @@ def _items(
     if headline.estimate:
         gap = 100 * (match_.estimate.value - headline.estimate.value) if match_.estimate else None
         said = "there is no exact match" if gap is None else f"exact match says {gap:.0f} points more"
-        corrected = Item("Correct for chance", "met", f"{headline.name} is the headline; {said}")
-    lacking: State = "does not apply" if pull.reason.has(Kind.ONE_SHOWN) else "not measured"
-    swap = Item("Swap positions", lacking, reason=pull.reason)
+        corrected = Item(corrected.name, "met", f"{headline.name} is the headline; {said}")
+    one_shown = pull.reason.has(Kind.ONE_SHOWN)
+    swap = Item("Swap positions", "does not apply" if one_shown else "not measured", reason=pull.reason)
     if pull.reason.has(Kind.NO_FIGURE) and (order := stability[2].estimate):
-        swap = Item("Swap positions", "in part", f"{order.value:.2f} are the same; position bias is a figure of pairs")
+        swap = Item(swap.name, "in part", f"{order.value:.2f} are the same; position bias is a figure of pairs")
     if pull.estimate:
-        swap = Item(
-            "Swap positions", "met", f"position bias {abs(pull.estimate.value):.2f}; a tie is half a win of each place"
-        )
+        swap = Item(swap.name, "met", f"{_pulled(pull.estimate)}; a tie is half a win of each place")
     repeat = Item("Ask again", "not measured", reason=same.reason)
     if same.estimate:
-        counts = sorted(count for count in asks if count > 1)
-        heat = audit.judge.parameters.get("temperature")
-        whole = counts[0] >= LEAST_ASKS and heat == 0
-        said = f"{_ends(counts)} asks a case (wanted: {LEAST_ASKS}), each a call of its own; temperature"
-        said += f" {'not stated' if heat is None else f'{heat:g}' if isinstance(heat, float) else heat} (wanted: 0)"
-        repeat = Item("Ask again", "met" if whole else "in part", said)
+        counts, heat = [count for count in asks if count > 1], audit.judge.parameters.get("temperature")
+        whole = min(counts) >= LEAST_ASKS and heat == 0
+        warm = "not stated" if heat is None else f"{heat:g}" if isinstance(heat, float) else heat
+        said = f"{_ends(counts)} asks a case (wanted: {LEAST_ASKS}), each a call of its own; temperature {warm}"
+        repeat = Item(repeat.name, "met" if whole else "in part", f"{said} (wanted: 0)")
     sets = Item("Two kinds of cases", "not measured", reason=because(Kind.ONE_SET, LEAST_SETS))
     return corrected, swap, repeat, sets, _audited(same, pull)
+
+
+def _pulled(pull: Estimate) -> str:
+    return f"position bias {abs(pull.value):.2f}"
 
 
 def _audited(same: Figure, pull: Figure) -> Item:
@@ -324,22 +300,20 @@ def _audited(same: Figure, pull: Figure) -> Item:
         return Item(name, "does not apply", "position bias is a figure of pairs, and this judge is shown none")
     if same.estimate is None or pull.estimate is None:
         return Item(name, "not measured", reason=same.reason if same.estimate is None else pull.reason)
+    stays = f"{same.estimate.value:.2f} are the same"
     if same.estimate.value <= STABLE:
-        return Item(name, "does not apply", f"asked again, {same.estimate.value:.2f} are the same, not above {STABLE}")
-    outcome = decide(pull.estimate, Claim(slot_pull.name, "abs<=", MOST_PULL))
+        return Item(name, "does not apply", f"asked again, {stays}, not above {STABLE}")
+    outcome = decide(pull.estimate, Claim(measures.slot_pull.name, "abs<=", MOST_PULL))
     state: dict[Outcome, State] = {Outcome.PASS: "met", Outcome.FAIL: "failed"}
-    said = (
-        f"{same.estimate.value:.2f} are the same; position bias {abs(pull.estimate.value):.2f}, at most {MOST_PULL:.2f}"
-    )
-    return Item(name, state.get(outcome, "not decided"), said)
+    return Item(name, state.get(outcome, "not decided"), f"{stays}; {_pulled(pull.estimate)}, at most {MOST_PULL:.2f}")
 
 
 def _biases(audit: Audit) -> tuple[Bias, ...]:
     """Return what is wrong first, then what was accepted, then what passed."""
     accepted = {f.bias: f for f in audit.findings if f.accepted is not None and f.outcome is not Outcome.PASS}
     leads: dict[str, Finding] = {one.bias: one.lead for one in troubles(audit)}
-    leads = {**leads, **{bias: f for bias, f in accepted.items() if bias not in leads}}
-    leads |= {f.bias: f for f in proven(audit) if f.bias not in leads}
+    for bias, one in (*accepted.items(), *((one.bias, one) for one in proven(audit))):
+        leads.setdefault(bias, one)
     return tuple(
         Bias(
             capital(name_of(bias)),
@@ -352,21 +326,18 @@ def _biases(audit: Audit) -> tuple[Bias, ...]:
     )
 
 
-def _others(biases: Iterable[Bias]) -> list[str]:
-    """Return the names of biases, those together that have one verdict."""
-    by_verdict: dict[str, list[str]] = {}
-    for one in biases:
-        by_verdict.setdefault(one.verdict, []).append(one.name.lower())
-    return [f"{verdict}: {', '.join(names)}" for verdict, names in by_verdict.items()]
+def _together(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """Return what is said of some names, each once, with the names of which it is said."""
+    found: dict[str, list[str]] = {}
+    for said, name in pairs:
+        found.setdefault(said, []).append(name)
+    return ((said, ", ".join(names)) for said, names in found.items())
 
 
 def _missing(audit: Audit, figures: Iterable[Figure]) -> tuple[str, ...]:
     """Return what was not measured, those together that share a reason."""
-    by_reason: dict[str, list[str]] = {}
-    for one in figures:
-        if one.estimate is None:
-            by_reason.setdefault(str(one.reason) or "not in this run", []).append(one.name)
-    found = [f"{', '.join(names)}: {why}" for why, names in by_reason.items()]
+    gaps = _together((str(one.reason) or "not in this run", one.name) for one in figures if one.estimate is None)
+    found = [f"{names}: {why}" for why, names in gaps]
     found += [f"{names}: {why}" if why else names for names, why, _ in untested_by_reason(audit)]
     lines = [clipped(capital(line), LINE) for line in found]
     more = len(lines) - GAPS

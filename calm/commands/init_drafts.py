@@ -26,7 +26,7 @@ from calm.core.classes import SHIPPED
 from calm.core.files import join, quote
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
-from calm.models.apis import APIS, Provider
+from calm.models.apis import APIS, MUTE, Provider
 
 if TYPE_CHECKING:
     from calm.cases.foreign.records import Table
@@ -393,7 +393,7 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     from calm.judges.recorded.kept import scale_table
 
     provider, model = _model(options, found, draft)
-    if provider == "systemone":
+    if provider in MUTE:
         _ask_decider(prompt, draft)
     served: dict[str, Value] = {"provider": provider, "model": model}
     if options.base_url:

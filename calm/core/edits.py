@@ -158,6 +158,7 @@ class Edit(_Labelled):
     A text that a case holds for it goes before what it would make; `own` says which texts, and how they are shown.
     `languages` are the codes of those in which it works; where it is None, what it adds to a text says so. `in_place`
     harms the better of two answers by what both rest on, so there is no harmed copy of it: the pair as it was is asked.
+    One that `needs_text` asks the judge to write something before its verdict: a decision model writes none.
     """
 
     name: str
@@ -174,6 +175,7 @@ class Edit(_Labelled):
     own: Own = BY_NAME
     languages: tuple[str, ...] | None = None
     in_place: bool = False
+    needs_text: bool = False
     lacking: Kind = Kind.APPLIES_NOT
     """Why it does not apply where it returns None."""
 
@@ -337,6 +339,7 @@ def perturbation(
     own: Own = BY_NAME,
     languages: Sequence[str] | None = None,
     in_place: bool = False,
+    needs_text: bool = False,
     lacking: Kind = Kind.APPLIES_NOT,
 ) -> Callable[[Rewrite], Edit]:
     """
@@ -355,6 +358,7 @@ def perturbation(
             on a case in another language it is NOT_TESTED. None: calm looks at what it adds. An edit that adds English
             words to a text in another language is NOT_TESTED there, unless it is an attack.
         in_place: whether it expects WORSE and harms the better of two answers by what both rest on (`unfounded`).
+        needs_text: whether it asks the judge to write before its verdict; it is NOT_TESTED on a judge that writes none.
         lacking: why it does not apply where it returns None.
 
     Raises:
@@ -370,7 +374,16 @@ def perturbation(
         summary = _summary(rewrite)
         made = rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary
         spoken = None if languages is None else tuple(languages)
-        return Edit(*made, rules=rules, attack=attack, own=own, languages=spoken, in_place=in_place, lacking=lacking)
+        return Edit(
+            *made,
+            rules=rules,
+            attack=attack,
+            own=own,
+            languages=spoken,
+            in_place=in_place,
+            needs_text=needs_text,
+            lacking=lacking,
+        )
 
     return make
 

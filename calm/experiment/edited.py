@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
 
 from calm.core.case import UNTREATED, Case, Treated, Treatment, changed, recast
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
@@ -197,10 +196,6 @@ def unseen(judge: Judge, changed: Iterable[str]) -> Reason:
     return because(Kind.NOT_SHOWN, nouns)
 
 
-NEEDS_WORDS: Final = frozenset({"chain-of-thought"})
-"""Biases whose edits ask the judge to write something before its verdict."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Edited:
     """A case after an edit, with its treatment and without it, turned where both orders are asked, and its hash."""
@@ -235,7 +230,7 @@ def edited_by(variant: Edit, case: Treated, setup: Setup) -> Treated | Reason:
     edited = variant.apply(case, setup.seed)
     if edited is None:
         return because(variant.lacking)
-    if setup.judge.traits.mute and (variant.bias in NEEDS_WORDS or edited.follow_ups):
+    if setup.judge.traits.mute and (variant.needs_text or edited.follow_ups):
         return because(Kind.MUTE)
     return fault_in(variant, case, edited) or not_spoken(variant, case, edited) or edited
 

@@ -32,6 +32,7 @@ class Api:
     `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many alternatives to a
     token are wanted. The questions to a decision model, by their names, go by `schema`. `written` is the inverse of
     `reply`: the JSON that a server would have sent. `key_header` is the header that takes the key, in lower case.
+    `mute`: its models are decision models, which answer typed questions and write no text.
     """
 
     home: str
@@ -45,6 +46,7 @@ class Api:
     reply: Callable[[Mapping[str, object]], Reply]
     written: Callable[[Reply], dict[str, Json]]
     key_header: str = "authorization"
+    mute: bool = False
 
 
 class BadReply(Exception):
@@ -531,6 +533,7 @@ SYSTEMONE: Final = Api(
     _systemone_logprobs,
     _systemone_reply,
     _systemone_written,
+    mute=True,
 )
 
 APIS: Final[Mapping[Provider, Api]] = {
@@ -540,6 +543,8 @@ APIS: Final[Mapping[Provider, Api]] = {
     "systemone": SYSTEMONE,
 }
 PROVIDERS: Final[tuple[Provider, ...]] = tuple(APIS)
+MUTE: Final = tuple(name for name, api in APIS.items() if api.mute)
+"""The providers of decision models, which write no text."""
 MAKERS: Final = (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC)
 """
 The APIs as their makers serve them: the newer limit of tokens, no `top_p`, a batch API. Another provider that speaks as

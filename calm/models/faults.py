@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from calm.core.edits import Message
 from calm.core.files import json_of
 from calm.errors import JudgeError
-from calm.models.apis import BadReply, table, trimmed
+from calm.models.apis import MUTE, BadReply, table, trimmed
 from calm.models.sampling import LIMITS_OF_TOKENS
 from calm.models.transport import Address, Cut, Response, TooLarge
 from calm.models.wire import Json, Reply
@@ -265,7 +265,7 @@ def _advice(status: int, data: object, address: Address) -> str:
             "calm sends what a model takes by its name: if this is the name of a deployment or an alias, name the "
             "model in served_as in the [model] table of judge.toml; else check temperature and extra_body"
         )
-    if status in {400, 413, 422} and address.provider == "systemone":
+    if status in {400, 413, 422} and address.provider in MUTE:
         return (
             "the request was refused: check that the model is a decision model and takes so many options or levels "
             "(step in [verdict.scale] makes fewer), extra_body and the length of the case"

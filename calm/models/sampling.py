@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from calm.models.apis import Provider
+from calm.models.apis import MUTE, Provider
 from calm.models.wire import Json, Sent
 
 AS_OF: Final = "2026-11-25"
@@ -268,7 +268,7 @@ def sampling(
     {'temperature': 0.0}
     """
     fixed = fixed_claude(model)
-    if provider == "systemone" or fixed or not takes_sampling(model, extra_body):
+    if provider in MUTE or fixed or not takes_sampling(model, extra_body):
         return {}
     if fixed is False and provider == "anthropic":
         return {} if temperature is None else {"temperature": temperature}

@@ -179,7 +179,7 @@ def sentence(one: Finding) -> str:
     measure = "twin_pull" if one.reason.kind is Kind.TWINS else one.measure
     if (edited := f"edited {measure}") in _SHARES and one.perturbation:
         measure = edited
-    if one.asks.startswith("1+") and (drawn := f"drawn {measure}") in _JUDGE:
+    if max((len(row.clean) for row in one.trials), default=0) == 1 and (drawn := f"drawn {measure}") in _JUDGE:
         measure = drawn  # nothing was asked twice
     said, figure = _said(measure, limit, one.claim.op if one.claim else "", one.task, one.scale)
     value, low, high = figure.of(one.value), *sorted(map(figure.of, (one.low, one.high)))

@@ -20,6 +20,7 @@ from calm.core.reasons import MENDS, Kind, Reason
 from calm.core.trials import CUED
 from calm.core.verdict import Family
 from calm.errors import few_of
+from calm.models.apis import MUTE
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding, JudgeRecord, TrialRecord
 from calm.results.codes import State
 from calm.results.gatefile import WORSENING
@@ -75,7 +76,7 @@ def remedies(bias: str, judge: JudgeRecord) -> tuple[str, ...]:
     A mitigation that does not serve the judge's task is left out; so is one that needs a prompt where there is none, or
     text of a judge that writes none.
     """
-    family, mute = family_of(judge.task), judge.about.get("provider") == "systemone"
+    family, mute = family_of(judge.task), judge.about.get("provider") in MUTE
     fitting = [
         name
         for name in REMEDIES.get(bias, _SOBER)

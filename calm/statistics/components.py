@@ -9,21 +9,19 @@ common (Koch 1968). For complete tables that is the analysis of variance; missin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from random import Random
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
+
+import numpy as np
+from scipy.special import chdtri
 
 from calm.errors import EstimateError
+from calm.statistics.drift import Floats
 from calm.statistics.power import uniforms
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 CASE, WORDING, ORDER, JUDGE = "case", "wording", "order", "judge"
 SOURCES: Final = (CASE, WORDING, ORDER, JUDGE)
@@ -81,28 +79,25 @@ def components(
     Raises:
         EstimateError: fewer cases.
     """
-    import numpy as np
-    from scipy.special import chdtri
-
-    names = [list(dict.fromkeys(one.levels[place] for one in said)) for place in range(len(SOURCES))]
-    if len(names[0]) < FEWEST:
-        raise EstimateError(f"expected verdicts on at least {FEWEST} cases, got {len(names[0])}")
-    cells = np.zeros((3, *map(len, names)))
-    places = [{name: place for place, name in enumerate(one)} for one in names]
-    at = tuple(np.array([places[n][one.levels[n]] for one in said]) for n in range(len(SOURCES)))
+    places = [_numbered(one.levels[n] for one in said) for n in range(len(SOURCES))]
+    cases = places[0]
+    if len(cases) < FEWEST:
+        raise EstimateError(f"expected verdicts on at least {FEWEST} cases, got {len(cases)}")
+    cells = np.zeros((3, *map(len, places)))
+    at = tuple([numbers[one.levels[n]] for one in said] for n, numbers in enumerate(places))
     values = np.array([one.value for one in said])
     for n in range(3):
         np.add.at(cells[n], at, values**n)
-    held = {name: len(found) for name, found in zip(SOURCES, names, strict=True) if len(found) > 1}
-    clustered = {name: place for place, name in enumerate(dict.fromkeys(clusters[case] for case in names[0]))}
-    of = [clustered[clusters[case]] for case in names[0]]
+    held = {name: len(found) for name, found in zip(SOURCES, places, strict=True) if len(found) > 1}
+    clustered = _numbered(clusters[case] for case in cases)
+    of = [clustered[clusters[case]] for case in cases]
     lots = -np.log(uniforms(rng, (draws, len(clustered))))
-    pairs = _pairs(cells, np.vstack([np.ones(len(of)), lots[:, of]]), list(held))
+    shared, means, roots = _pairs(cells, np.vstack([np.ones(len(of)), lots[:, of]]), list(held))
 
     def solved(kept: Sequence[Effect], effect: Effect) -> tuple[Floats, bool]:
         """Return an effect in all resamples beside those that are kept, and whether it is told from 0."""
         least = level if len(effect) < 2 else level / several
-        found, place = pairs.solved(kept), kept.index(effect)
+        found, place = means @ np.linalg.pinv(_columns(kept, shared) * roots), kept.index(effect)
         one = found[:, place]
         told = bool(np.quantile(one[1:], least) > 0)
         if not effect and one[0] > TINY:
@@ -122,7 +117,10 @@ def components(
             one[1:] = spread * free / chdtri(free, uniforms(rng, (draws,))) - rest[1:]
         return one, told
 
-    kept = pairs.told_apart(list(held))
+    kept: list[Effect] = []
+    for effect in _subsets(list(held)):  # those that the means can tell from each other
+        if np.linalg.matrix_rank(_columns([*kept, effect], shared)) > len(kept):
+            kept.append(effect)
     several = sum(len(effect) > 1 for effect in kept)
     left: dict[Effect, tuple[float, float]] = {}
     for effect in sorted(kept, key=len, reverse=True):
@@ -145,46 +143,23 @@ def _subsets(names: Sequence[str]) -> Iterator[Effect]:
     return (one for size in range(len(names) + 1) for one in combinations(names, size))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _columns(effects: Sequence[Effect], shared: Sequence[frozenset[str]]) -> Floats:
+    """Return for each component in which mean over pairs it is, by the sources that each of them shares."""
+    return np.array([[float(not effect or not set(effect) <= one) for one in shared] for effect in effects])
+
+
+def _pairs(cells: Floats, weights: Floats, held: Sequence[str]) -> tuple[list[frozenset[str]], Floats, Floats]:
     """
-    Half the mean squared difference of two verdicts, by the sources that they share, for each row of weights.
+    Return half the mean squared difference of two verdicts, by the sources that they share, for each row of weights.
 
-    It is the sum of the components of all effects that hold a source which they do not share, and of the repeat.
+    It is the sum of the components of all effects that hold a source which they do not share, and of the repeat. Each
+    cell counts once, however often it was asked. The means are multiplied by the roots of their numbers of pairs, which
+    follow, for least squares.
     """
-
-    shared: tuple[frozenset[str], ...]
-    means: Floats
-    counts: Floats
-
-    def column(self, effect: Effect) -> list[float]:
-        """Return in which of the means a component is."""
-        return [float(not effect or not set(effect) <= one) for one in self.shared]
-
-    def told_apart(self, held: Sequence[str]) -> list[Effect]:
-        """Return the effects that the means can tell from each other, those of few sources first."""
-        import numpy as np
-
-        effects: list[Effect] = []
-        for effect in _subsets(held):
-            columns = np.array([self.column(one) for one in (*effects, effect)])
-            if np.linalg.matrix_rank(columns) == len(columns):
-                effects.append(effect)
-        return effects
-
-    def solved(self, effects: Sequence[Effect]) -> Floats:
-        """Return the components of some effects by least squares, each mean weighed by its number of pairs."""
-        import numpy as np
-
-        root = np.sqrt(self.counts)
-        columns = np.array([self.column(one) for one in effects]) * root
-        return (self.means * root) @ np.linalg.pinv(columns)
-
-
-def _pairs(cells: Floats, weights: Floats, held: Sequence[str]) -> _Pairs:
-    """Return the means over pairs of cells, each of which counts once however often it was asked."""
-    import numpy as np
-
     asks = cells[0]
     alone = cells / np.maximum(asks, 1.0)
     beside = [name for name in held if name != CASE]
@@ -210,7 +185,8 @@ def _pairs(cells: Floats, weights: Floats, held: Sequence[str]) -> _Pairs:
             rows.append(frozenset((*shared, CASE) if same else shared))
             means.append(apart / np.maximum(pairs, TINY))
             counts.append(count)
-    return _Pairs(tuple(rows), np.array(means).T, np.array(counts))
+    roots = np.sqrt(counts)
+    return rows, np.array(means).T * roots, roots
 
 
 def _loads(asks: Floats, effects: Sequence[Effect], of: Effect) -> Floats:
@@ -219,7 +195,6 @@ def _loads(asks: Floats, effects: Sequence[Effect], of: Effect) -> Floats:
 
     Where cells are missing, the means of a source also differ by what others add: their levels weigh differently.
     """
-    import numpy as np
 
     def summed(table: Floats, *names: str) -> Floats:
         total: Floats = table.sum(axis=tuple(k for k, name in enumerate(SOURCES) if name not in names), keepdims=True)
@@ -228,15 +203,14 @@ def _loads(asks: Floats, effects: Sequence[Effect], of: Effect) -> Floats:
     there = (asks > 0).astype(float)
     shares = there / np.maximum(summed(there, *of), 1.0)
     levels = summed(there, *of) > 0
-    found = []
+    number, found = int(levels.sum()), []
     for effect in effects:
         inside = summed(shares, *of, *effect) ** 2 if effect else shares**2 / np.maximum(asks, 1.0)
         load = float(summed(inside, *of)[levels].mean())
         if effect and not set(of) <= set(effect):
-            number, apart = int(levels.sum()), load * levels.sum()
             both = float((summed(shares, *effect) ** 2).sum())
-            load = load - (both - apart) / (number * (number - 1)) if len(of) == 1 else 0.0
-        found.append(float(load))
+            load = load - (both - load * number) / (number * (number - 1)) if len(of) == 1 else 0.0
+        found.append(load)
     return np.array(found)
 
 
@@ -279,8 +253,6 @@ def errors(found: Components, asks: Asks, *, cases: bool) -> tuple[float, Floats
     >>> round(errors(some, Asks(100, wordings=2), cases=False)[0] ** 2, 6)  # 0.01 / 2 + 0.04 / 200
     0.0052
     """
-    import numpy as np
-
     whole = {ORDER: ORDERS, JUDGE: found.levels.get(JUDGE, 1), **({} if cases else {CASE: asks.cases})}
     size = {CASE: asks.cases, WORDING: asks.wordings, ORDER: asks.orders, JUDGE: asks.judges}
     loads = []

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from calm import Expects, perturbation, rotate
 from calm.cases import bundled
 from calm.commands import cli
 from calm.core.case import Criterion, Framing
@@ -319,7 +320,13 @@ def pairs_of(judge, edit, cases):
         engine.close()
 
 
-@each("edit", [solve_first, doubt])
+@perturbation(bias="own-reasons", expects=Expects.SAME, needs_text=True)
+def reasons_first(case, rng):
+    """Add a note that asks for reasons, in an edit of a user's own."""
+    return case.present(notes=(*case.notes, "Write your reasons first."))
+
+
+@each("edit", [solve_first, doubt, reasons_first, rotate(reasons_first, name="own")])
 def test_what_needs_words_is_left_out_with_a_reason(edit, tmp_path):
     """Thinking aloud, and a turn after the verdict."""
     found = pairs_of(a_judge(tmp_path, "pairwise"), edit, bundled("pairwise")[:3])

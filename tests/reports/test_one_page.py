@@ -20,9 +20,14 @@ FIFTY = [("a", A)] * 20 + [("a", B)] * 5 + [("b", A)] * 10 + [("b", B)] * 15
 """Cohen's own kind of table: 35 of 50 agree, chance is 1/2, so that kappa is (.7 - .5) / (1 - .5) = .4."""
 
 
-def value(sheet, name):
+def figure(sheet, name):
     """Return a figure of the page."""
-    return sheet.figure(name).estimate.value
+    return next(one for one in (*sheet.agreement, *sheet.stability, *sheet.replies) if one.name == name)
+
+
+def value(sheet, name):
+    """Return what was measured."""
+    return figure(sheet, name).estimate.value
 
 
 def item(sheet, name):
@@ -36,7 +41,7 @@ def test_kappa_and_exact_match_of_a_table_by_hand():
 
     assert isclose(value(sheet, "Cohen's kappa"), 0.4, abs_tol=1e-9)
     assert isclose(value(sheet, "Exact match"), 0.7, abs_tol=1e-9)
-    kappa = sheet.figure("Cohen's kappa").estimate
+    kappa = figure(sheet, "Cohen's kappa").estimate
     deviation = (0.7 * 0.3 / 50) ** 0.5 / 0.5  # Cohen's own large-sample one
     assert abs((kappa.high - kappa.low) / (2 * 1.96 * deviation) - 1) < 0.15
     assert item(sheet, "Correct for chance").state == "met"
@@ -70,7 +75,7 @@ def test_a_stable_judge_that_goes_by_the_place_fails_the_audit(placed, state):
     sheet = sheet_of(saved([], swapped=rows, parameters={"temperature": 0}))
 
     assert item(sheet, "Stable is not fair").state == state
-    assert sheet.figure("Asked again: kappa").reason.kind is Kind.ONE_WORD  # it always takes the same answer
+    assert figure(sheet, "Asked again: kappa").reason.kind is Kind.ONE_WORD  # it always takes the same answer
     assert item(sheet, "Ask again").state == "met"
 
 
@@ -90,10 +95,10 @@ def test_what_a_run_lacks_is_named_with_its_reason():
     pairs = sheet_of(saved([row(f"c{i}", [A]) for i in range(20)]))
     scores = sheet_of(saved([row(f"c{i}", [Score(3.0)], order=("a",)) for i in range(20)], task="score"))
 
-    assert pairs.figure("Cohen's kappa").reason.has(Kind.NO_GOLD)
-    assert pairs.figure("Asked again: same verdict").reason.kind is Kind.ASKED_ONCE
+    assert figure(pairs, "Cohen's kappa").reason.has(Kind.NO_GOLD)
+    assert figure(pairs, "Asked again: same verdict").reason.kind is Kind.ASKED_ONCE
     assert item(pairs, "Ask again").state == item(pairs, "Swap positions").state == "not measured"
-    assert scores.figure("Order swapped: kappa").reason.kind is Kind.ONE_SHOWN
+    assert figure(scores, "Order swapped: kappa").reason.kind is Kind.ONE_SHOWN
     assert item(scores, "Swap positions").state == item(scores, "Stable is not fair").state == "does not apply"
     assert all("not measured" in page for page in (render(scores), markdown(scores)))
     assert [one for one in scores.missing if "Cohen's kappa" in one and "no gold label" in one]

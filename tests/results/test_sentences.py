@@ -377,7 +377,8 @@ def test_the_variant_that_moved_most_is_named_of_a_failed_rotation():
 @pytest.mark.parametrize(("measure", "family"), [("consistency_rate", "pairwise"), ("repeat_distance", "score")])
 def test_one_ask_with_probabilities_is_not_said_to_be_two(measure, family):
     """How often two draws agree follows from it; nothing was asked again."""
-    told = [sentence(built(measure, family, asks=asks)) for asks in ("2+0", "1+0")]
+    rows = [trial("once", ["good"]), trial("again", ["good"] * 2)]
+    told = [sentence(built(measure, family, trials=trials)) for trials in (tuple(rows), tuple(rows[:1]))]
 
     assert [one.startswith("Asked twice") for one in told] == [True, False]
     assert "probabilities" in told[1]

@@ -14,6 +14,7 @@ from calm.judges import reading
 from calm.judges.judgefile.parts import classes_of, format_of, prompt_of, say_problems, scale_of, server_of
 from calm.judges.judgefile.tables import KEYS, OF_PANEL, TABLES, Table, dict_of, one_of, read_document, shown
 from calm.judges.prompted import PromptedJudge
+from calm.models.apis import MUTE
 from calm.models.server import Server, wrong_settings
 from calm.models.wire import Json, Judge
 
@@ -142,7 +143,7 @@ def _judge(
     judge.names("cases")
     mitigations = _mitigations(judge, task)
     classes = classes_of(document, judge.path, task, judge.problems)
-    decides = model.get("provider") == "systemone"
+    decides = model.get("provider") in MUTE
     form, schema = format_of(verdict, task, classes, decides=decides)
     scale = scale_of(verdict, task, classes)
     if decides and task is not None:

@@ -44,7 +44,7 @@ from calm.judges.judgefile.tables import (
 from calm.judges.prompts.sandbox import parsed
 from calm.judges.reading import SYMBOLS, Format, Kind, Part
 from calm.judges.reading.formats import NOTHING
-from calm.models.apis import APIS, PROVIDERS, Provider
+from calm.models.apis import APIS, MUTE, PROVIDERS, Provider
 from calm.models.secrets import Secrets
 from calm.models.server import BATCH_SHARE, Server
 from calm.models.transport import KEY_HEADERS, TRANSPORTS
@@ -103,7 +103,7 @@ def server_of(
 
 def _max_tokens(model: Table, provider: Provider) -> int:
     given = model.count("max_tokens")
-    if provider != "systemone":
+    if provider not in MUTE:
         return given or 4096
     for key in ("max_tokens", "temperature"):
         if key in model.values:
@@ -181,7 +181,7 @@ def _batch_share(model: Table) -> float:
     share = table.get("batch") if isinstance(table, dict) else None
     if isinstance(share, int | float) and not isinstance(share, bool):
         return float(share)
-    return 1.0 if model.values.get("provider") == "systemone" else BATCH_SHARE  # no batch API takes its questions
+    return 1.0 if model.values.get("provider") in MUTE else BATCH_SHARE  # no batch API takes its questions
 
 
 def _price(model: Table) -> Price | None:
@@ -212,7 +212,7 @@ def prompt_of(table: Table, task: Task | None, form: Format, scale: Scale, provi
         _template(table, "negative_user", names),
     )
     messages = _messages(table, provider, names)
-    if provider == "systemone" and system is not None and user is None and task is not None and task in reading.TYPES:
+    if provider in MUTE and system is not None and user is None and task is not None and task in reading.TYPES:
         user = prompts.state(task)
     notes = one_of(NOTES, table.choice("notes"))
     _check_parts(table, alone=user is not None)

@@ -114,41 +114,34 @@ def _options(form: Format, view: View) -> list[Option]:
 
 
 def _usual(form: Format, view: View) -> list[Option]:
+    noul, negative = form.kind == "noul", view.framing is Framing.NEGATIVE
     if view.task == "score":
         texts = [f"{value:g}" for value in _levels(view.scale)]
         if form.kind == "score":
             return [Option(str(place), text, text) for place, text in enumerate(texts)]
         return [Option(text, None, text) for text in texts]
-    if view.scale.classes is not None:
-        return _of_classes(form, view)
-    negative = view.framing is Framing.NEGATIVE
+    if (classes := view.scale.classes) is not None:
+        known = dict(zip(classes.names, classes.meanings or (None,) * len(classes.names), strict=True))
+        if not noul:
+            return [Option(name, meaning, name) for name, meaning in known.items()]
+        best = classes.best()
+        both = {"true": best, "false": next(name for name in known if name != best)}
+        says = {name: f"{name} ({meaning})" if meaning else name for name, meaning in known.items()}
+        return [Option(key, f"The answer is of the class {says[name]}.", name) for key, name in both.items()]
     if view.task == "pairwise":
-        word = "worse" if negative else "better"
-        first, second = (Option(label, f"Answer {label} is {word}.", str(n)) for n, label in enumerate(view.labels))
-        if form.kind == "noul":
-            return _two(f"Answer {first.key} is {word} than answer {second.key}.", second.meaning or "", "0", "1")
+        (first, second), word = view.labels, "worse" if negative else "better"
+        if noul:
+            claim = f"Answer {first} is {word} than answer {second}."
+            return [Option("true", claim, "0"), Option("false", f"Answer {second} is {word}.", "1")]
         tie = "C" if view.labels == ("A", "B") else "tie"
-        return [first, second, Option(tie, f"Neither is {word}.", "tie")]
+        two = [Option(label, f"Answer {label} is {word}.", str(n)) for n, label in enumerate(view.labels)]
+        return [*two, Option(tie, f"Neither is {word}.", "tie")]
     verb, instead = ("fails", "does not fail") if negative else ("meets", "does not meet")
-    two = _two(f"The answer {verb} the criterion.", f"The answer {instead} the criterion.", "met", "unmet")
-    return two if form.kind == "noul" else [Option("yes", two[0].meaning, "met"), Option("no", two[1].meaning, "unmet")]
-
-
-def _two(true: str, false: str, yes: str, no: str) -> list[Option]:
-    return [Option("true", true, yes), Option("false", false, no)]
-
-
-def _of_classes(form: Format, view: View) -> list[Option]:
-    classes = view.scale.classes
-    assert classes is not None
-    meanings = classes.meanings or (None,) * len(classes.names)
-    if form.kind == "choice":
-        return [Option(name, meaning, name) for name, meaning in zip(classes.names, meanings, strict=True)]
-    says = {name: f" ({meaning})" if meaning else "" for name, meaning in zip(classes.names, meanings, strict=True)}
-    best = classes.best()
-    other = next(name for name in classes.names if name != best)
-    true, false = (f"The answer is of the class {name}{says[name]}." for name in (best, other))
-    return _two(true, false, best, other)
+    yes, no = ("true", "false") if noul else ("yes", "no")
+    return [
+        Option(yes, f"The answer {verb} the criterion.", "met"),
+        Option(no, f"The answer {instead} the criterion.", "unmet"),
+    ]
 
 
 def _named(form: Format, view: View, usual: Sequence[Option]) -> list[Option]:
@@ -156,12 +149,11 @@ def _named(form: Format, view: View, usual: Sequence[Option]) -> list[Option]:
     means = {"first": "0", "second": "1", NOTHING: ""}
     if view.task in ("rubric", "rubric-all"):
         means |= {"1": "met", "0": "unmet"}
-    options = [
-        Option(key, meanings.get(verdict), verdict)
-        for key, value in form.values.items()
-        for name in [value if isinstance(value, str) else f"{value:g}"]
-        for verdict in [means.get(name, name)]
-    ]
+    options = []
+    for key, value in form.values.items():
+        name = value if isinstance(value, str) else f"{value:g}"
+        verdict = means.get(name, name)
+        options.append(Option(key, meanings.get(verdict), verdict))
     if form.kind != "score":
         return options
     levels = sorted(options, key=lambda one: float(one.verdict))
@@ -175,23 +167,17 @@ def _levels(scale: Scale) -> list[float]:
 
 def by_answers(reply: Reply, form: Format, view: View) -> Verdict | Reason:
     """Return the verdict in the answers to the questions about a case, or why there is none."""
-    answers = _answers(reply.text)
-    options = _options(form, view)
+    answers, options = _answers(reply.text), _options(form, view)
     if view.task != "rubric-all":
         law = _law(answers.get(VERDICT), VERDICT, form, options)
         return weighed(law, view) if isinstance(law, dict) else law
-    met: dict[str, bool | None] = {}
-    chances: dict[str, float] = {}
-    lost: list[Refused | Reason] = []
-    for number, criterion in enumerate(view.criteria, 1):
-        law = _law(answers.get(str(number)), str(number), form, options)
-        if not isinstance(law, dict):
-            lost.append(law)
-            met[criterion] = None
-            continue
-        chances[criterion] = law["unmet" if view.framing is Framing.NEGATIVE else "met"]
-        met[criterion] = chances[criterion] >= 0.5
-    return lost[0] if lost and not chances else Criteria(met, chances)
+    laws = [_law(answers.get(str(n)), str(n), form, options) for n in range(1, len(view.criteria) + 1)]
+    met = "unmet" if view.framing is Framing.NEGATIVE else "met"
+    known = {one: law[met] for one, law in zip(view.criteria, laws, strict=True) if isinstance(law, dict)}
+    lost = next((law for law in laws if not isinstance(law, dict)), None)
+    if lost is not None and not known:
+        return lost
+    return Criteria({one: known[one] >= 0.5 if one in known else None for one in view.criteria}, known)
 
 
 def _answers(text: str) -> Mapping[str, object]:

@@ -55,6 +55,8 @@ FRAMES: Final = (
     "See whether the following applies: {}",
 )
 """What is written around a criterion without a given paraphrase. It changes no word of the criterion."""
+BASE: Final = "as it is"
+"""The judge's own wording."""
 _FIELDS: Final = ("prompt", "criteria")
 
 
@@ -106,7 +108,7 @@ def wordings_of(
             f"paraphrases: criteria: no case has the criterion {strange[0]!r}{nearest(strange[0], sorted(known))}; "
             "write it as the cases do"
         )
-    found = [Wording("as it is", "base", judge), *_prompts(judge, own, prompts, seed)]
+    found = [Wording(BASE, "base", judge), *_prompts(judge, own, prompts, seed)]
     held = [case for case in cases if case.criteria]
     for number in range(criteria if held and judge.traits.recorded is None else 0):
         one = _criteria(judge, own, number)

@@ -67,12 +67,18 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="T",
         help="scores this share of the scale to both sides of the usual one are the same (default 0.10)",
     )
+    add_record(diagnose)
+    diagnose.set_defaults(run=_diagnose)
+
+
+def add_record(parser: argparse.ArgumentParser) -> None:
+    """Add the seed, the caps, and how the record comes out: `tell` obeys these options."""
+    option = parser.add_argument
     option("--seed", type=int, default=0, metavar="I", help="seed of the sample, the wordings and the lots (default 0)")
-    add_caps(diagnose)
+    add_caps(parser)
     option("--plan", action="store_true", help="show how many calls it takes; make none")
     option("--json", action="store_true", help="print the record as JSON instead of a text")
     option("-o", "--out", metavar="FILE", help="also write a record as JSON to FILE")
-    diagnose.set_defaults(run=_diagnose)
 
 
 def _diagnose(options: argparse.Namespace) -> int:

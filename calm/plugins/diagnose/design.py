@@ -8,7 +8,9 @@ from itertools import product
 from math import inf, sqrt
 from random import Random
 from textwrap import fill
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
 
 from calm.core.case import digest
 from calm.core.claims import Claim, Estimate, Outcome, decide
@@ -16,24 +18,11 @@ from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.plugins.diagnose.sources import Answers
 from calm.results.parts import aligned, cell
-from calm.results.reports.extras import Section, Table, as_list, as_mapping
+from calm.results.reports.extras import Section, Table, as_list, as_mapping, objects
 from calm.results.reports.pages import Page
-from calm.results.study_provenance import numbers
-from calm.statistics.components import (
-    CASE,
-    JUDGE,
-    ORDER,
-    ORDERS,
-    WORDING,
-    Asks,
-    Components,
-    Effect,
-    components,
-    errors,
-)
-
-if TYPE_CHECKING:
-    from calm.statistics.components import Floats
+from calm.results.study_provenance import numbers, plain_fields
+from calm.statistics.components import CASE, JUDGE, ORDER, ORDERS, WORDING, Asks, Components, Effect, components, errors
+from calm.statistics.drift import Floats
 
 SCHEMA: Final = "calm-design/1"
 REPEAT: Final = "repeat"
@@ -109,9 +98,9 @@ def designed(answers: Answers, *, cases: int | None, most: int, limits: Mapping[
     advice = (_advice(found, over, cases=False), _advice(found, over, cases=True))
     claims = []
     for source, limit in limits.items():
-        claim, measured = Claim(f"{source}_sd", "<=", limit), spread(found, (source,) if source != REPEAT else ())
+        claim, measured = Claim(f"{source}_sd", "<=", limit), spread(found, () if source == REPEAT else (source,))
         claims.append((claim, measured, Outcome.NOT_TESTED if measured is None else decide(measured, claim)))
-    return Designed(answers, found, over, tuple(_rows(found, over, most)), advice, tuple(claims))
+    return Designed(answers, found, over, _rows(found, over, most), advice, tuple(claims))
 
 
 def spread(found: Components, effect: Effect) -> Estimate | None:
@@ -125,8 +114,6 @@ def spread(found: Components, effect: Effect) -> Estimate | None:
 
 
 def _estimate(value: float, draws: Floats, n: int) -> Estimate:
-    import numpy as np
-
     low, high = np.quantile(draws, [LEVEL, 1 - LEVEL])
     return Estimate(value, min(float(low), value), max(float(high), value), n, LEVEL)
 
@@ -139,11 +126,10 @@ def _open(found: Components) -> dict[str, int]:
 
 
 def _asks(cases: int, levels: Mapping[str, int]) -> Asks:
-    wordings, orders, repeats, judges = (levels.get(name, 1) for name in (WORDING, ORDER, REPEAT, JUDGE))
-    return Asks(cases, wordings, orders, repeats, judges)
+    return Asks(cases, **{PLURAL[source]: number for source, number in levels.items()})
 
 
-def _rows(found: Components, cases: int, most: int) -> Iterator[Row]:
+def _rows(found: Components, cases: int, most: int) -> tuple[Row, ...]:
     ways = _open(found)
     sizes = [range(1, (number if source == JUDGE else min(most, number)) + 1) for source, number in ways.items()]
     plans = [_asks(cases, dict(zip(ways, levels, strict=True))) for levels in product(*sizes)]
@@ -157,12 +143,10 @@ def _rows(found: Components, cases: int, most: int) -> Iterator[Row]:
     for asks in plans:
         these, new = (_estimate(*errors(found, asks, cases=one), asks.cases) for one in (False, True))
         made.append(Row(asks, these if asks.cases == cases else None, new))
-    yield from sorted(made, key=lambda row: (row.asks.calls, inf if row.these is None else row.these.value))
+    return tuple(sorted(made, key=lambda row: (row.asks.calls, inf if row.these is None else row.these.value)))
 
 
 def _advice(found: Components, over: int, *, cases: bool) -> Advice:
-    import numpy as np
-
     tried = {source: _asks(over, {source: 2}) for source in _open(found)}
     if cases and tried:
         tried[CASE] = Asks(2 * over)
@@ -188,23 +172,6 @@ def _advice(found: Components, over: int, *, cases: bool) -> Advice:
     return Advice(scope, (best, *others), shares, beats, before, after)
 
 
-def in_words(one: Designed) -> str:
-    """Return what was found, for a terminal."""
-    body = to_json(one)
-    lines = [fill(said, WIDTH) for said in sentences(body)]
-    answers, asked = one.answers, one.answers.asked
-    lines += ["", fill(f"{', '.join(answers.judges)}: {answers.figure}: {one.found.mean:.3f}", WIDTH)]
-    lines.append(fill(f"{crossed(body)}; {asked:,} asks, {answers.unread:,} of them not read", WIDTH))
-    if answers.incomplete:
-        lines.append(fill(f"INCOMPLETE: {answers.incomplete}", WIDTH))
-    lines += [fill(f"note: {note}", WIDTH) for note in notes(body)]
-    lines += ["", *aligned([SPREADS, *_spreads(body)])]
-    heads, rows = _designs(body)
-    lines += ["", f"standard error of the mean over {one.cases:,} cases", *aligned([heads, *rows]), fill(LEGEND, WIDTH)]
-    lines += _claims(body)
-    return "\n".join(lines)
-
-
 PAIRED: Final = 2
 """What so many sources add together is shown, even if it is not told from 0; what more of them add is in the record."""
 SPREADS: Final = ("what differs", "sd of the verdict [low, high]", "share")
@@ -218,6 +185,7 @@ LEGEND: Final = (
 def to_json(one: Designed, *, spent: Json = None) -> dict[str, Json]:
     """Return what was found as its record; `spent` is what it cost, in words."""
     found, answers = one.found, one.answers
+    effects = {**found.values, **{effect: value for effect, (value, _) in found.left.items()}}
     total = sum(max(value, 0.0) for value in found.values.values())
     return {
         "schema": SCHEMA,
@@ -241,11 +209,11 @@ def to_json(one: Designed, *, spent: Json = None) -> dict[str, Json]:
                 "share": round(max(value, 0.0) / total, 6) if total and effect in found.values else 0.0,
                 "told_from_0": effect in found.values,
             }
-            for effect, value in (*found.values.items(), *((one, value) for one, (value, _) in found.left.items()))
+            for effect, value in effects.items()
         ],
         "designs": [
             {
-                **{name: getattr(row.asks, name) for name in ("cases", "wordings", "orders", "repeats", "judges")},
+                **plain_fields(row.asks),
                 "dealt": row.asks.dealt or None,
                 "calls": row.asks.calls,
                 "these_cases": numbers(row.these),
@@ -272,67 +240,73 @@ def to_json(one: Designed, *, spent: Json = None) -> dict[str, Json]:
     }
 
 
-ANOTHER: Final[Mapping[str, str]] = {
-    WORDING: "another wording",
-    ORDER: "the other order",
-    REPEAT: "another repeat",
-    JUDGE: "another judge",
-    CASE: "another case",
-}
+def in_words(body: Mapping[str, Json]) -> str:
+    """Return what a record says, for a terminal."""
+    judges = ", ".join(map(str, as_list(body.get("judges"))))
+    about = [f"{judges}: {body.get('figure')}: {_number(body.get('mean')):.3f}", _asked(body), *_incomplete(body)]
+    about += [f"note: {note}" for note in notes(body)]
+    heads, rows = _designs(body)
+    lines = [fill(said, WIDTH) for said in (*sentences(body), "", *about)]
+    lines += ["", *aligned([SPREADS, *_spreads(body)]), "", f"standard error of the mean over {_over(body)}"]
+    lines += [*aligned([heads, *rows]), fill(LEGEND, WIDTH), *_claims(body)]
+    return "\n".join([*lines, fill(cell(body.get("spent")), WIDTH)])
 
 
 def sentences(body: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the advice of a record in sentences: for the cases that are asked, and for all of their kind."""
-    advice = [as_mapping(one) for one in as_list(body.get("advice"))]
-    rows = [as_mapping(one) for one in as_list(body.get("designs"))]
+    advice, rows = objects(body.get("advice")), objects(body.get("designs"))
     found = [_advised(one) for one in advice]
-    plain = {bool(row.get("dealt")): row for row in reversed(rows) if _each(row) == 1 and row.get("these_cases")}
+    once = [row for row in rows if row.get("calls") == row.get("cases") and row.get("these_cases")]
+    plain = {bool(row.get("dealt")): row for row in reversed(once)}
     if len(plain) == 2 and advice and advice[0].get("sources"):
         before, after = (_number(as_mapping(plain[dealt].get("these_cases")).get("value")) for dealt in (False, True))
         if after < WORTH * before:
-            found.insert(
-                1,
-                f"At no more calls: deal {cell(plain[True].get('dealt'))} wordings out, one to each case in turn. The "
-                f"standard error falls from {before:.3f} to {after:.3f}.",
-            )
+            deal = f"At no more calls: deal {cell(plain[True].get('dealt'))} wordings out, one to each case in turn."
+            found.insert(1, f"{deal} The standard error falls from {before:.3f} to {after:.3f}.")
     return tuple(found)
 
 
 def _advised(one: Mapping[str, Json]) -> str:
-    sources = [ANOTHER.get(str(source), str(source)) for source in as_list(one.get("sources"))]
-    shares = [as_mapping(one.get("best_in")).get(str(source)) for source in as_list(one.get("sources"))]
+    names, best = list(map(str, as_list(one.get("sources")))), as_mapping(one.get("best_in"))
     before, after = _number(one.get("before")), _number(one.get("after"))
-    new = one.get("for") == NEW
+    scope, beats = one.get("for"), one.get("beats_repeats")
     if one.get("after") is None:
-        known = (
-            f"what a second ask of a case is best spent on is not known; with one the standard error is {before:.3f}"
-        )
-        return f"For {one.get('for')}, {known}."
-    if not sources:
+        known = "what a second ask of a case is best spent on is not known"
+        return f"For {scope}, {known}; with one the standard error is {before:.3f}."
+    if not names:
         error = f"the standard error is {before:.3f}, and the best second one makes it {after:.3f}"
-        return f"For {one.get('for')}, one ask of each is enough: {error}."
-    begin = "For new cases like these, spend it on" if new else "Spend the next call of a case on"
-    counts = " and ".join(f"{100 * _number(share):.0f}" for share in shares)
-    if len(sources) > 1:
-        tie = f"these data do not tell which narrows the figure more (best in {counts} of 100 resamples)"
-        return f"{begin} {' or '.join(sources)}: {tie}."
-    beats = one.get("beats_repeats")
+        return f"For {scope}, one ask of each is enough: {error}."
+    begin = "For new cases like these, spend it on" if scope == NEW else "Spend the next call of a case on"
+    sources = " or ".join("the other order" if name == ORDER else f"another {name}" for name in names)
+    counts = " and ".join(f"{100 * _number(best.get(name)):.0f}" for name in names)
+    resamples = f"(best in {counts} of 100 resamples)"
+    if len(names) > 1:
+        return f"{begin} {sources}: these data do not tell which narrows the figure more {resamples}."
     if beats == 0:
-        return f"{begin} {sources[0]}: as far as these data tell, nothing else narrows the figure much more."
+        return f"{begin} {sources}: as far as these data tell, nothing else narrows the figure much more."
     more = "any number of repeats" if beats is None else f"{cell(beats)} repeats"
-    return f"{begin} {sources[0]}: it narrows the figure more than {more} (best in {counts} of 100 resamples)."
+    return f"{begin} {sources}: it narrows the figure more than {more} {resamples}."
 
 
-def crossed(body: Mapping[str, Json]) -> str:
+def _asked(body: Mapping[str, Json]) -> str:
     """
-    Return what was crossed.
+    Return what was crossed, and how many asks that took.
 
-    >>> crossed({"levels": {"case": 30, "wording": 4, "order": 2}})
-    '30 cases x 4 wordings x 2 orders'
+    >>> _asked({"levels": {"case": 30, "wording": 4, "order": 2}, "asks": 240, "unread": 1})
+    '30 cases x 4 wordings x 2 orders; 240 asks, 1 of them not read'
     """
-    levels = as_mapping(body.get("levels"))
     names = {CASE: "cases", **PLURAL}
-    return " x ".join(f"{cell(number)} {names.get(name, name)}" for name, number in levels.items())
+    levels = [f"{cell(number)} {names.get(name, name)}" for name, number in as_mapping(body.get("levels")).items()]
+    return f"{' x '.join(levels)}; {cell(body.get('asks'))} asks, {cell(body.get('unread'))} of them not read"
+
+
+def _over(body: Mapping[str, Json]) -> str:
+    return f"{cell(as_mapping(body.get('cases')).get('over'))} cases"
+
+
+def _incomplete(body: Mapping[str, Json]) -> list[str]:
+    why = body.get("incomplete")
+    return [f"INCOMPLETE: {why}"] if why else []
 
 
 def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
@@ -340,8 +314,7 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
     levels = as_mapping(body.get("levels"))
     both = (WORDING, ORDER) if body.get("task") == "pairwise" else (WORDING,)
     found = [f"asked in one {source}: what another one adds is not known" for source in both if source not in levels]
-    rows = [as_mapping(one) for one in as_list(body.get("sources"))]
-    if not any(_number(row.get("variance")) for row in rows):
+    if not any(_number(row.get("variance")) for row in objects(body.get("sources"))):
         found.append("all verdicts are equal: nothing differs, so nothing can be split")
     if body.get("repeats_itself"):
         found.append("no repeat ever differed: of a judge that repeats itself, repeats buy nothing")
@@ -350,36 +323,29 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _effect(row: Mapping[str, Json], *, repeated: bool) -> str:
-    return " with ".join(map(str, as_list(row.get("sources")))) or (REPEAT if repeated else f"{REPEAT} and the rest")
-
-
 def _spreads(body: Mapping[str, Json]) -> Iterator[tuple[str, str, str]]:
-    for one in as_list(body.get("sources")):
-        row = as_mapping(one)
-        share = f"{_number(row.get('share')):.0%}" if row.get("told_from_0") else "not told from 0"
-        if row.get("told_from_0") or len(as_list(row.get("sources"))) <= PAIRED:
-            yield _effect(row, repeated=bool(body.get("repeated"))), _interval(row.get("sd")), share
+    alone = REPEAT if body.get("repeated") else f"{REPEAT} and the rest"
+    for row in objects(body.get("sources")):
+        told, sources = row.get("told_from_0"), as_list(row.get("sources"))
+        share = f"{_number(row.get('share')):.0%}" if told else "not told from 0"
+        if told or len(sources) <= PAIRED:
+            yield " with ".join(map(str, sources)) or alone, _interval(row.get("sd")), share
 
 
 def _designs(body: Mapping[str, Json]) -> tuple[list[str], list[list[str]]]:
     levels = as_mapping(body.get("levels"))
     kept = [name for name in (WORDING, ORDER, JUDGE) if name in levels] + [REPEAT] * bool(body.get("repeated"))
-    least: dict[int, float] = {}
-    rows = [as_mapping(one) for one in as_list(body.get("designs"))]
-    for row in rows:
-        if these := as_mapping(row.get("these_cases")):
-            calls = int(_number(row.get("calls")))
-            least[calls] = min(least.get(calls, inf), _number(these.get("value")))
+    least: dict[float, float] = {}
     found = []
-    for row in rows:
-        these, new = as_mapping(row.get("these_cases")), as_mapping(row.get("new_cases"))
+    for row in objects(body.get("designs")):  # by calls, the smallest error for so many first
+        these = as_mapping(row.get("these_cases"))
+        value = _number(these.get("value"))
         counts = [cell(row.get(PLURAL[name])) for name in kept]
         if row.get("dealt") and WORDING in kept:
             counts[kept.index(WORDING)] += f" of {cell(row.get('dealt'))}"
-        star = "*" if these and _number(these.get("value")) <= least[int(_number(row.get("calls")))] else " "
+        star = "*" if these and value <= least.setdefault(_number(row.get("calls")), value) else " "
         first = _interval(these) if these else "more cases"
-        found.append([cell(row.get("calls")), *counts, f"{star}{first}", _interval(new)])
+        found.append([cell(row.get("calls")), *counts, f"{star}{first}", _interval(row.get("new_cases"))])
     heads = ["calls", *(PLURAL[name] for name in kept), f" {THESE}", NEW]
     if sum(max(map(len, column)) + 2 for column in zip(heads, *found, strict=True)) > WIDTH:
         found = [[*row[:-1], row[-1].partition(" ")[0]] for row in found]
@@ -387,8 +353,7 @@ def _designs(body: Mapping[str, Json]) -> tuple[list[str], list[list[str]]]:
 
 
 def _claims(body: Mapping[str, Json]) -> Iterator[str]:
-    for one in as_list(body.get("claims")):
-        claim = as_mapping(one)
+    for claim in objects(body.get("claims")):
         yield f"{claim.get('outcome')}: {claim.get('claim')}, {_interval(claim.get('sd'))}"
 
 
@@ -400,27 +365,17 @@ def _interval(value: Json) -> str:
     return f"{middle:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _each(row: Mapping[str, Json]) -> float:
-    return _number(row.get("calls")) / max(1.0, _number(row.get("cases")))
-
-
 def _number(value: Json) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
-    said = sentences(body)
-    counts = as_mapping(body.get("cases"))
-    facts = [(str(place), text) for place, text in zip(("Also", "And"), said[1:], strict=False)]
-    facts += [
-        ("Figure", f"{body.get('figure')}: {cell(body.get('mean'))}"),
-        ("Asked", f"{crossed(body)}; {cell(body.get('asks'))} asks, {cell(body.get('unread'))} of them not read"),
-    ]
+    facts = [*zip(("Also", "And"), sentences(body)[1:], strict=False)]
+    facts += [("Figure", f"{body.get('figure')}: {cell(body.get('mean'))}"), ("Asked", _asked(body))]
     facts += [("Claim", text) for text in _claims(body)]
-    if body.get("spent"):
-        facts.append(("Cost", cell(body.get("spent"))))
+    facts += [("Cost", cell(body.get("spent")))] if body.get("spent") else []
     heads, rows = _designs(body)
-    title = f"Standard error of the mean over {cell(counts.get('over'))} cases"
+    title = f"Standard error of the mean over {_over(body)}"
     return (
         Section("", tuple(facts)),
         Section("What the verdicts vary by", (), Table(SPREADS, tuple(_spreads(body)))),
@@ -428,13 +383,9 @@ def _sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
     )
 
 
-def _headline(body: Mapping[str, Json]) -> str:
-    return next(iter(sentences(body)), "")
-
-
-def _told(body: Mapping[str, Json]) -> tuple[str, ...]:
-    incomplete = body.get("incomplete")
-    return (*([f"INCOMPLETE: {incomplete}"] if incomplete else []), *notes(body))
-
-
-page = Page("calm \N{MIDDLE DOT} what the next call is best spent on", _headline, notes=_told, sections=_sections)
+page = Page(
+    "calm \N{MIDDLE DOT} what the next call is best spent on",
+    lambda body: next(iter(sentences(body)), ""),
+    notes=lambda body: (*_incomplete(body), *notes(body)),
+    sections=_sections,
+)

@@ -10,9 +10,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, stays
+from calm.commands.spending import CONTINUE, bill, impossible, opened_engine, stays
 from calm.errors import ConfigError
-from calm.plugins.diagnose.command import MOST_WORDINGS, outputs_of, tell
+from calm.plugins.diagnose.command import MOST_WORDINGS, add_record, outputs_of, tell
 from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
@@ -51,11 +51,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="SOURCE=SD",
         help="claim that the standard deviation by wording, order, judge or repeat is at most SD (repeatable)",
     )
-    option("--seed", type=int, default=0, metavar="I", help="seed of the sample, the wordings and the lots (default 0)")
-    add_caps(design)
-    option("--plan", action="store_true", help="show how many calls it takes; make none")
-    option("--json", action="store_true", help="print the record as JSON instead of a text")
-    option("-o", "--out", metavar="FILE", help="also write a record as JSON to FILE")
+    add_record(design)
     design.set_defaults(run=_design)
 
 
@@ -134,7 +130,8 @@ def _from_judges(options: argparse.Namespace, limits: Mapping[str, float]) -> in
             again = f"; {CONTINUE}" if answers.incomplete else ""
             raise ConfigError(f"verdicts on {there} cases, and it takes {FEWEST}: {why}. {bill(engine)}{again}")
         kept = not options.out or not stays(engine, Path(options.out))
-        return _told(options, answers, limits, options.over or len(given), bill(engine), write=kept)
+        options.over = options.over or len(given)
+        return _told(options, answers, limits, bill(engine), write=kept)
 
 
 def _from_records(options: argparse.Namespace, limits: Mapping[str, float]) -> int:
@@ -149,24 +146,18 @@ def _from_records(options: argparse.Namespace, limits: Mapping[str, float]) -> i
         raise ConfigError("expected each run once: the same run twice is no second judge")
     audits = [read(Path(one), texts=False) for one in options.judges]
     refuse(outputs_of(options, DESIGN), inputs=inputs(), caches=[])
-    return _told(options, recorded(audits), limits, options.over, "no call was made", write=bool(options.out))
+    return _told(options, recorded(audits), limits, "no call was made", write=bool(options.out))
 
 
 def _told(
-    options: argparse.Namespace,
-    answers: Answers,
-    limits: Mapping[str, float],
-    over: int | None,
-    spent: str,
-    *,
-    write: bool,
+    options: argparse.Namespace, answers: Answers, limits: Mapping[str, float], spent: str, *, write: bool
 ) -> int:
-    from calm.plugins.diagnose.design import WIDTH, designed, in_words, to_json
+    from calm.plugins.diagnose.design import designed, in_words, to_json
     from calm.results.outputs import DESIGN
 
-    made = designed(answers, cases=over, most=options.most, limits=limits, seed=options.seed)
-    words = f"{in_words(made)}\n{fill(spent, WIDTH)}"
-    tell(options, to_json(made, spent=spent), words, DESIGN, write=write)
+    made = designed(answers, cases=options.over, most=options.most, limits=limits, seed=options.seed)
+    record = to_json(made, spent=spent)
+    tell(options, record, in_words(record), DESIGN, write=write)
     if answers.incomplete and not options.json:
         print(CONTINUE)
     return REFUSED if made.incomplete else DONE

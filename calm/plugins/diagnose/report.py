@@ -11,12 +11,12 @@ from calm.core.reasons import in_words as reasons_in_words
 from calm.core.verdict import Criteria, Scale, Verdict, readable
 from calm.errors import ConfigError
 from calm.models.wire import Json
-from calm.perturbations.judge_prompt import BIAS
-from calm.plugins.diagnose.asking import PROMPTS, Asked, Cell, Unit, repeats_itself, units_of
+from calm.plugins.diagnose.asking import BASE, PROMPTS, Asked, Cell, Unit, repeats_itself, units_of
 from calm.plugins.diagnose.naming import Found, Limits, Named, Part, named, split
+from calm.plugins.diagnose.sources import kept_in
 from calm.results.audit import Audit
 from calm.results.parts import cell
-from calm.results.records import family_of, rows_of
+from calm.results.records import family_of
 from calm.results.reports.extras import Section, Table, as_list, as_mapping
 from calm.results.reports.pages import Page
 from calm.results.sentences import capital
@@ -37,8 +37,6 @@ from calm.results.tabular import (
 from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
 
-BASE = "as it is"
-
 
 def recorded(audit: Audit, cases: Mapping[str, Case]) -> Asked:
     """
@@ -54,27 +52,19 @@ def recorded(audit: Audit, cases: Mapping[str, Case]) -> Asked:
         raise ConfigError(f"the record: expected a task that calm knows, got task={audit.judge.task!r}")
     cells: dict[str, dict[str, tuple[Verdict, ...]]] = {}
     clusters: dict[str, str] = {}
-    labels = {edit.label for edit in PROMPTS}
-    for finding in audit.findings:
-        as_is = finding.perturbation is None and not finding.expects and finding.against is None  # in one order
-        if not as_is and finding.bias != BIAS:
-            continue
-        for row in rows_of(finding):
-            of_case = cells.setdefault(row.case, {})
-            clusters[row.case] = row.cluster
-            if as_is and len(row.clean) > len(of_case.get(BASE, ())):
-                of_case[BASE] = row.clean
-            elif row.edit in labels:
-                of_case.setdefault(row.edit, row.perturbed)
+    wordings = {BASE, *(edit.label for edit in PROMPTS)}
+    for (case, wording, _), (row, verdicts) in kept_in(audit).items():
+        if wording in wordings:
+            cells.setdefault(case, {}).setdefault(wording, verdicts)  # as it is; its swap comes later
+            clusters[case] = row.cluster
     units: list[Unit] = []
     for name, said in sorted(cells.items()):
-        found = [Cell(BASE, "base", said[BASE], len(said[BASE]))] if said.get(BASE) else []
+        found = [Cell(BASE, "base", said[BASE], len(said[BASE]))]
         found += [Cell(label, "prompt", told, len(told)) for label, told in sorted(said.items()) if label != BASE]
-        if found and found[0].kind == "base":
-            texts = {one.id: one.text for one in cases[name].criteria} if name in cases else {}
-            met = dict.fromkeys(one for v in said[BASE] if isinstance(v, Criteria) for one in v.met)
-            criteria = {one: texts.get(one, f"{one} of case {name}") for one in met}
-            units += units_of(name, clusters[name], found, criteria)
+        texts = {one.id: one.text for one in cases[name].criteria} if name in cases else {}
+        met = dict.fromkeys(one for v in said[BASE] if isinstance(v, Criteria) for one in v.met)
+        criteria = {one: texts.get(one, f"{one} of case {name}") for one in met}
+        units += units_of(name, clusters[name], found, criteria)
     if not any(len(unit.verdicts) > 1 for unit in units):
         raise ConfigError(
             "the record holds no case that was asked twice; run the gate with --calm-repeats=20+1 and "

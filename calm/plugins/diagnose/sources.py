@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final
 
 from calm.core.case import TIE, Case, Treated
@@ -27,13 +28,12 @@ from calm.perturbations.judge_prompt import BIAS as PROMPT
 from calm.perturbations.position import swap
 from calm.perturbations.prose import append, prepend
 from calm.perturbations.rewording import BIAS as REWORDING
-from calm.plugins.diagnose.asking import PROMPTS, Paraphrases, Wording, wordings_of
+from calm.plugins.diagnose.asking import BASE, PROMPTS, Paraphrases, Wording, wordings_of
 from calm.results.audit import Audit
 from calm.results.records import family_of, rows_of, scale_of
 from calm.results.study_provenance import too_little
 from calm.statistics.components import Said
 
-AS_IT_IS: Final = "as it is"
 FIRST, LAST, ONLY = "first", "last", ""
 """Where the answer stands whose favour is measured; the only order of what is no pair."""
 
@@ -78,20 +78,24 @@ class Answers:
     @property
     def frozen(self) -> bool:
         """Whether no two asks that were alike ever differed, and some were made."""
-        twice = [found for found in self._alike.values() if len(found) > 1]
-        return bool(twice) and all(one == found[0] for found in twice for one in found)
+        again = [one == said[0] for said in self._alike.values() for one in said[1:]]
+        return bool(again) and all(again)
+
+
+COMPARED: Final = ("pairwise", "listwise")
+"""Families of which several answers are shown, so that a verdict favours one of them."""
+MEANT: Final[Mapping[Family, str]] = {
+    "score": "the mean score, as a share of the scale",
+    "rubric": "the mean share of the points earned",
+    "label": "how favourable the class is on average",
+}
 
 
 def figure_of(family: Family, gold: Iterable[bool]) -> str:
     """Return in words what the mean of the verdicts is; `gold` says of each case whether a better answer is known."""
-    if family == "score":
-        return "the mean score, as a share of the scale"
-    if family == "rubric":
-        return "the mean share of the points earned"
-    if family == "label":
-        return "how favourable the class is on average"
-    known = set(gold)
-    first = "the first answer by id"
+    if family not in COMPARED:
+        return MEANT[family]
+    known, first = set(gold), "the first answer by id"
     whose = "the better answer" if known == {True} else first if known == {False} else f"the better answer, or {first},"
     return (
         f"how often {whose} wins" if family == "pairwise" else f"the mean place of {whose.rstrip(',')}, 1 for the top"
@@ -120,12 +124,9 @@ def named(names: Iterable[str]) -> tuple[str, ...]:
     >>> named(["a", "b", "a"])
     ('a', 'b', 'a (2)')
     """
-    seen: Counter[str] = Counter()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return tuple(found)
+    given = list(names)
+    counts = [given[: place + 1].count(name) for place, name in enumerate(given)]
+    return tuple(name if n == 1 else f"{name} ({n})" for name, n in zip(given, counts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,22 +163,19 @@ class Crossed:
 
     def questions(self, cases: Sequence[Case]) -> Iterator[tuple[Question, tuple[str, ...]]]:
         """Yield each ask with the levels of its sources."""
-        for case in cases:
-            for name, shown in self.wordings.items():
-                judge = shown[0].judge
-                record = judge.traits.recorded
-                plain = case.with_order("" if judge.traits.as_given else ORDER_SALT)
-                orders = [plain.slots, plain.slots[::-1]] if self.both else [plain.slots]
-                for order in orders:
-                    for wording in shown:
-                        worded = wording.shown(plain.present(order=order))
-                        if worded is None:
-                            continue
-                        held = self.repeats if record is None else min(self.repeats, record.held(worded))
-                        for ask in range(1, held + 1):
-                            one = wording.judge, worded, ask
-                            levels = case.id, wording.name, _order(order, _toward(case)), name
-                            yield PlainQuestion(*one) if wording.kind == "base" else one, levels
+        for case, (name, shown) in product(cases, self.wordings.items()):
+            traits, toward = shown[0].judge.traits, _whose(case.better, case.slots)
+            plain = case.with_order("" if traits.as_given else ORDER_SALT)
+            orders = [plain.slots, plain.slots[::-1]] if self.both else [plain.slots]
+            for order, wording in product(orders, shown):
+                worded = wording.shown(plain.present(order=order))
+                if worded is None:
+                    continue
+                held = self.repeats if traits.recorded is None else min(self.repeats, traits.recorded.held(worded))
+                levels = case.id, wording.name, _order(order, toward), name
+                for ask in range(1, held + 1):
+                    one = wording.judge, worded, ask
+                    yield PlainQuestion(*one) if wording.kind == "base" else one, levels
 
 
 NEUTRAL: Final = len(BRIEF_CLOSERS) + len(BRIEF_OPENERS)
@@ -201,10 +199,6 @@ def _neutral(judge: Judge, form: int) -> Wording:
     return Wording(f"neutral words {form + 1}", "prompt", judge, worded)
 
 
-def _toward(case: Case) -> str | None:
-    return _whose(case.better, [answer.id for answer in case.answers])
-
-
 def _whose(better: str | None, answers: Sequence[str]) -> str | None:
     """Return the better answer, or else the first by id; None: a record that names no answers."""
     return better if _has_better(better) else min(answers, default=None)
@@ -220,7 +214,7 @@ def ask(engine: Engine, crossed: Crossed, cases: Sequence[Case]) -> Answers:
     family = refuse_unlike([(name, judge.task) for name, judge in judges.items()])
     found = Answers(tuple(judges), family, figure_of(family, (_has_better(case.better) for case in cases)))
     found.clusters = dict(clusters_of(cases))
-    rows = {case.id: (_toward(case), Trial(case.id, points=dict(case.points))) for case in cases}
+    rows = {case.id: (_whose(case.better, case.slots), Trial(case.id, points=dict(case.points))) for case in cases}
     asked = list(crossed.questions(cases))
     for (_, levels), answer in zip(asked, engine.ask_each([question for question, _ in asked]), strict=True):
         found.note(answer.verdict, levels, *rows[levels[0]], judges[levels[-1]].scale)
@@ -244,22 +238,25 @@ def recorded(audits: Sequence[Audit]) -> Answers:
     """
     names = named(audit.judge.name for audit in audits)
     family = refuse_unlike([(name, one.judge.task) for name, one in zip(names, audits, strict=True)])
-    kept = [_kept(audit) for audit in audits]
+    kept = [kept_in(audit) for audit in audits]
+    if not all(kept):
+        raise ConfigError(
+            "the record holds no case that was asked as it is; run the gate with suites/test_consistency.py, or give "
+            "the judge itself"
+        )
     common = set.intersection(*(set(one) for one in kept))
     if not common:
         raise ConfigError("the runs have no case in common that was asked in the same wording and order")
-    found = Answers(
-        names, family, figure_of(family, (_has_better(row.better) for one in kept for row, _ in one.values()))
-    )
+    gold = (_has_better(row.better) for one in kept for row, _ in one.values())
+    found = Answers(names, family, figure_of(family, gold))
     for name, audit, one in zip(names, audits, kept, strict=True):
         scale = scale_of(audit.judge)
-        for (case, wording, order), (row, verdicts) in one.items():
-            if (case, wording, order) not in common:
-                continue
-            found.clusters[case] = row.cluster
-            toward = _whose(row.better, row.order)
-            for verdict in verdicts if toward or family not in ("pairwise", "listwise") else ():
-                found.note(verdict, (case, wording, order, name), toward, row, scale)
+        for asked, (row, verdicts) in one.items():
+            if asked in common:
+                found.clusters[row.case] = row.cluster
+                toward = _whose(row.better, row.order)
+                for verdict in verdicts if toward or family not in COMPARED else ():
+                    found.note(verdict, (*asked, name), toward, row, scale)
     return found
 
 
@@ -267,20 +264,20 @@ Kept = dict[tuple[str, str, str], tuple[Trial, tuple[Verdict, ...]]]
 """By case, wording and order: the row as it was asked unedited, and the verdicts."""
 
 
-def _kept(audit: Audit) -> Kept:
-    """Return the verdicts of a run; of arms that were asked for several probes, the longest one."""
-    plain: dict[str, Trial] = {}
-    for finding in audit.findings:
-        if finding.perturbation is None and not finding.expects and finding.against is None:
-            for row in rows_of(finding):
-                if row.clean and (row.case not in plain or len(row.clean) > len(plain[row.case].clean)):
-                    plain[row.case] = row
-    if not plain:
-        raise ConfigError(
-            "the record holds no case that was asked as it is; run the gate with suites/test_consistency.py, or give "
-            "the judge itself"
-        )
+def kept_in(audit: Audit) -> Kept:
+    """
+    Return the verdicts of a run on the cases that were asked as they are (that comes first); of equal arms the longest.
+
+    Raises:
+        ConfigError: a damaged record.
+    """
+    rows = [(finding, row) for finding in audit.findings if finding.against is None for row in rows_of(finding)]
     found: Kept = {}
+    plain: dict[str, Trial] = {}
+    for finding, row in rows:
+        longer = row.case not in plain or len(row.clean) > len(plain[row.case].clean)
+        if finding.perturbation is None and not finding.expects and row.clean and longer:
+            plain[row.case] = row
 
     def keep(row: Trial, wording: str, shown: Sequence[str], verdicts: Sequence[Verdict]) -> None:
         base = plain[row.case]
@@ -289,21 +286,18 @@ def _kept(audit: Audit) -> Kept:
             found[row.case, wording, order] = base, tuple(verdicts)
 
     for row in plain.values():
-        keep(row, AS_IT_IS, row.order, row.clean)
+        keep(row, BASE, row.order, row.clean)
     prompts = {edit.label for edit in PROMPTS}
-    for finding in audit.findings:
-        if finding.against is not None:
+    for finding, row in rows:
+        if row.case not in plain:
             continue
-        for row in rows_of(finding):
-            if row.case not in plain:
-                continue
-            shown = plain[row.case].order
-            if finding.bias == swap.bias and row.edit == swap.label and len(shown) == 2 and row.slots:
-                keep(row, AS_IT_IS, row.slots[0], row.perturbed)
-            elif finding.bias == PROMPT and row.edit in prompts:
-                keep(row, row.edit, shown, row.perturbed)
-            elif finding.bias == REWORDING:  # each case has a form of its own
-                keep(row, "neutral words", shown, row.perturbed)
-            if row.floor.startswith("each-") or (len(shown) < 2 and row.floor.startswith("text-")):
-                keep(row, f"neutral words, {row.floor}", shown, row.inert)
+        shown = plain[row.case].order
+        if finding.bias == swap.bias and row.edit == swap.label and len(shown) == 2 and row.slots:
+            keep(row, BASE, row.slots[0], row.perturbed)
+        elif finding.bias == PROMPT and row.edit in prompts:
+            keep(row, row.edit, shown, row.perturbed)
+        elif finding.bias == REWORDING:  # each case has a form of its own
+            keep(row, "neutral words", shown, row.perturbed)
+        if row.floor.startswith("each-") or (len(shown) < 2 and row.floor.startswith("text-")):
+            keep(row, f"neutral words, {row.floor}", shown, row.inert)
     return found

@@ -19,6 +19,7 @@ from calm.judges import reading
 from calm.judges.judgefile.parts import server_of
 from calm.judges.judgefile.tables import KEYS, OF_WRITER, Table, dict_of, read_document, shown
 from calm.judges.reading import Format, View
+from calm.models.apis import MUTE
 from calm.models.server import Server, wrong_settings
 from calm.models.wire import Reply, Request
 from calm.results.outputs import UNUSED, write_whole
@@ -80,7 +81,7 @@ def _read(path: Path, document: Mapping[str, object], env: Mapping[str, str]) ->
     server = server_of(model, env, None, logprobs=False)
     for key, problem in wrong_settings(server):
         model.say(key, problem)
-    if server.provider == "systemone":
+    if server.provider in MUTE:
         model.say("provider", "expected a model that writes, got a decision model")
     for table in (writer, model):
         table.unknown()

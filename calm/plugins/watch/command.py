@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from calm.engine.engine import Engine
     from calm.gate.prices import Figure
     from calm.models.wire import Json, Judge
-    from calm.plugins.watch.comparison import Comparison
     from calm.plugins.watch.history import History, Reference, Run
     from calm.plugins.watch.since import Chosen
     from calm.results.audit import Audit
@@ -49,37 +48,36 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "Status 4 means that nothing was decided. After a vendor's notice, --since compares once, with a saved run.",
         "calm watch judge.toml --cases anchors.jsonl --history watch.jsonl",
     )
-    watch.add_argument("judge", metavar="JUDGE", help=JUDGES)
-    watch.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"the anchors: {CASES}")
-    watch.add_argument("--history", metavar="FILE", help="the file of all runs (default watch.jsonl)")
-    watch.add_argument(
+    option = watch.add_argument
+    option("judge", metavar="JUDGE", help=JUDGES)
+    option("--cases", action="append", default=[], metavar="FILE", help=f"the anchors: {CASES}")
+    option("--history", metavar="FILE", help="the file of all runs (default watch.jsonl)")
+    option(
         "--since",
         metavar="RESULTS",
         help="compare with the verdicts of a saved run instead, on at most 60 of its cases, with at most 120 calls; "
         "no history is read or written",
     )
-    watch.add_argument(
-        "--asks", type=int, metavar="K", help="asks of each anchor in a run (default 2, or as in the history)"
-    )
-    watch.add_argument(
+    option("--asks", type=int, metavar="K", help="asks of each anchor in a run (default 2, or as in the history)")
+    option(
         "--false-alarms",
         type=float,
         metavar="P",
         help="the probability that a judge that never moves ever raises an alarm (default 0.01, or as in the history)",
     )
-    watch.add_argument(
+    option(
         "--horizon",
         type=int,
         metavar="N",
         help="half of the false alarms are kept for the first N runs, where the command is most watchful "
         "(default 365, or as in the history)",
     )
-    watch.add_argument(
+    option(
         "--new-reference",
         action="store_true",
         help="accept the judge as it is now: this run begins a new reference in the same history",
     )
-    watch.add_argument(
+    option(
         "--resume-hours",
         type=float,
         default=12.0,
@@ -87,11 +85,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="a run that was stopped goes on with its replies of the last H hours (default 12)",
     )
     add_caps(watch)
-    watch.add_argument("--plan", action="store_true", help="show how many calls a run takes; make none")
-    watch.add_argument(
-        "-o", "--out", default="watch.json", metavar="FILE", help="where the record goes (default watch.json)"
-    )
-    watch.add_argument("--summary", metavar="FILE.md", help="also write a summary as Markdown")
+    option("--plan", action="store_true", help="show how many calls a run takes; make none")
+    option("-o", "--out", default="watch.json", metavar="FILE", help="where the record goes (default watch.json)")
+    option("--summary", metavar="FILE.md", help="also write a summary as Markdown")
     watch.set_defaults(run=_watch)
 
 
@@ -102,7 +98,7 @@ def _watch(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import cases_from, judge_from
     from calm.plugins.watch.comparison import compare
     from calm.plugins.watch.history import end, held, read_history, with_run
-    from calm.plugins.watch.report import in_words
+    from calm.plugins.watch.report import in_words, markdown, to_json
     from calm.results.outputs import refuse
 
     _check(options)
@@ -137,7 +133,9 @@ def _watch(options: argparse.Namespace) -> int:
         if note:
             print(printable(note))
     print(printable(spent))
-    _write(options, found, reference, run, replayed)
+    _write(options, to_json(found, reference, run, replayed))
+    ran = f"{options.history} ({run.number} run{'s' if run.number > 1 else ''})"
+    _summed_up(options, markdown(found, reference, run), ran, options.out)
     return REFUSED if found.alarm else DONE
 
 
@@ -177,13 +175,11 @@ def _since(options: argparse.Namespace, judge: Judge) -> int:
     """Compare a judge once with a saved run."""
     from calm.core.files import inputs
     from calm.gate.from_spec import cases_from
-    from calm.plugins.watch.alarm import Promise
-    from calm.plugins.watch.history import History, Reference, end, held
+    from calm.plugins.watch.history import History, end, held
     from calm.plugins.watch.report import since_in_words, since_markdown, since_to_json
     from calm.plugins.watch.since import ASKS, LEAST_ANCHORS, MOST_CALLS, since
     from calm.results.audit import read
-    from calm.results.outputs import WATCH, WATCH_PAGE, refuse, write_whole
-    from calm.results.wording import lines
+    from calm.results.outputs import refuse
 
     source = Path(options.since)
     audit = read(source, texts=False)
@@ -191,47 +187,44 @@ def _since(options: argparse.Namespace, judge: Judge) -> int:
     if files is None or (not options.cases and not all(Path(file).exists() for file in files)):
         where = "given by code" if files is None else f"in {', '.join(files)}, which is not here"
         raise ConfigError(f"{source}: its cases were {where}; name the file that holds them with --cases")
-    promise, was = Promise(options.false_alarms or 0.01, 1), audit.judge
-    reference = Reference(judge.name, judge.fingerprint, judge.task, ASKS, promise, dict(judge.about))
+    reference, was = _fresh(options, judge), audit.judge
     about = {"model": was.model, "prompt_sha256": was.prompt_sha256, "parameters": dict(was.parameters), **was.about}
     about = {name: about.get(name) for name in judge.about}
     old = replace(reference, judge=was.name, fingerprint=was.fingerprint, task=was.task, about=about)
-    _refuse_another(
-        old, reference, f"{source}: it is a run", "Take a run of this judge, or compare two runs (`calm compare`)"
-    )
+    how = "Take a run of this judge, or compare two runs (`calm compare`)"
+    _refuse_another(old, reference, f"{source}: it is a run", how)
     cap = options.max_calls or MOST_CALLS
     chosen, most = _affordable(audit, judge, cases_from(files, judge), str(source), cap)
     refuse(_outputs(options), inputs=inputs(), caches=cache_files(options))
     twice = sum(len(row.clean) > 1 for row in chosen.rows.values())
-    none = "; no call is made" if options.plan else ""
-    told = [
-        f"{len(chosen.cases)} of {chosen.of} cases, {ASKS} asks each: at most {most.calls} calls, {most.cost}{none}"
-    ]
+    bounds = f"at most {most.calls} calls, {most.cost}{'; no call is made' if options.plan else ''}"
+    told = [f"{len(chosen.cases)} of {chosen.of} cases, {ASKS} asks each: {bounds}"]
     if twice < LEAST_ANCHORS:
         few = f"note: {source} asked {twice} of these cases twice or more, and {LEAST_ANCHORS} are needed to say that"
         told.append(f"{few} the judge did not move; here it can only be found to have moved")
-    width = get_terminal_size().columns if sys.stdout.isatty() else 80
-    print("\n".join(line for one in told for line in lines(one, width)), flush=True)
+    _tell(told)
     if options.plan:
         return DONE
     options.max_calls = cap
     with held(Path(options.out)):
         run, replayed, spent = _run(options, judge, chosen.cases, reference, History())
-        found = since(chosen, run.verdicts, judge.scale, judge.task, promise.rate)
-        record = since_to_json(found, reference, run.at, run.served, str(audit.run.started))
-        write_whole(
-            Path(options.out), [f"{json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)}\n"], WATCH
-        )
+        found = since(chosen, run.verdicts, judge.scale, judge.task, reference.promise.rate)
+        _write(options, since_to_json(found, reference, run.at, run.served, str(audit.run.started)))
         end(Path(options.out))
     said = since_in_words(found, reference, str(source))
     other = [model for model in run.served.values() if was.served not in (None, model) and len(run.served) == 1]
     said += [f"the server now says that its model is {model}; it was {was.served}" for model in other]
     said += [note for note in (_replays(replayed), _unknown(judge), spent) if note]
-    print("\n".join(line for one in said for line in lines(one, width)))
-    if options.summary:
-        write_whole(Path(options.summary), [since_markdown(found, reference, str(source))], WATCH_PAGE)
-    print(printable(f"wrote {' and '.join(filter(None, (options.out, options.summary)))}"))
+    _tell(said)
+    _summed_up(options, since_markdown(found, reference, str(source)), options.out)
     return {"moved": REFUSED, "not moved": DONE}.get(found.outcome, CONFIGURATION)
+
+
+def _tell(told: Sequence[str]) -> None:
+    from calm.results.wording import lines
+
+    width = get_terminal_size().columns if sys.stdout.isatty() else 80
+    print("\n".join(line for one in told for line in lines(one, width)), flush=True)
 
 
 def _affordable(audit: Audit, judge: Judge, cases: Sequence[Case], source: str, cap: int) -> tuple[Chosen, Figure]:
@@ -241,10 +234,11 @@ def _affordable(audit: Audit, judge: Judge, cases: Sequence[Case], source: str, 
     Raises:
         ConfigError: so few calls decide nothing.
     """
+    from calm.gate.prices import clean_plan
     from calm.plugins.watch.since import ASKS, LEAST_ANCHORS, choose
 
     chosen = choose(audit, judge, cases, source)
-    most = _most(judge, chosen.cases, ASKS)
+    most = clean_plan(judge, chosen.cases, ASKS).most
     if most.calls <= cap:
         return chosen, most
     fewer = cap * len(chosen.cases) // most.calls
@@ -254,14 +248,7 @@ def _affordable(audit: Audit, judge: Judge, cases: Sequence[Case], source: str, 
             f"allow more: --max-calls {most.calls} for {len(chosen.cases)} cases"
         )
     chosen = choose(audit, judge, cases, source, fewer)
-    return chosen, _most(judge, chosen.cases, ASKS)
-
-
-def _most(judge: Judge, cases: Sequence[Case], asks: int) -> Figure:
-    """Return what it takes at most to ask about some cases so many times."""
-    from calm.gate.prices import clean_plan
-
-    return clean_plan(judge, cases, asks).most
+    return chosen, clean_plan(judge, chosen.cases, ASKS).most
 
 
 def _outputs(options: argparse.Namespace) -> list[Output]:
@@ -282,6 +269,14 @@ def _kept(options: argparse.Namespace) -> Path:
     return Path(options.history if options.since is None else options.out)
 
 
+def _fresh(options: argparse.Namespace, judge: Judge) -> Reference:
+    from calm.plugins.watch.alarm import Promise
+    from calm.plugins.watch.history import Reference
+
+    promise = Promise(options.false_alarms or 0.01, options.horizon or 365)
+    return Reference(judge.name, judge.fingerprint, judge.task, options.asks or 2, promise, dict(judge.about))
+
+
 def _reference(options: argparse.Namespace, judge: Judge, history: History) -> Reference:
     """
     Return the reference of a history, or a new one.
@@ -290,17 +285,8 @@ def _reference(options: argparse.Namespace, judge: Judge, history: History) -> R
         ConfigError: the history is about another judge, or was begun with other settings.
     """
     from calm.plugins.watch.alarm import Promise
-    from calm.plugins.watch.history import Reference
 
-    old = history.reference
-    fresh = Reference(
-        judge.name,
-        judge.fingerprint,
-        judge.task,
-        options.asks or 2,
-        Promise(options.false_alarms or 0.01, options.horizon or 365),
-        dict(judge.about),
-    )
+    old, fresh = history.reference, _fresh(options, judge)
     if old is None:
         return fresh
     if options.new_reference:
@@ -455,6 +441,7 @@ def _unknown(judge: Judge) -> str:
 
 
 def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], history: History) -> str:
+    from calm.gate.prices import clean_plan
     from calm.plugins.watch.comparison import reach_of
     from calm.plugins.watch.history import anchors_of
     from calm.plugins.watch.report import too_few
@@ -462,21 +449,24 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], hist
     reference, number = _reference(options, judge, history), history.count + 1
     runs = history.runs if reference is history.reference else ()
     few = too_few(reach_of(runs, anchors_of(cases), number, reference.promise), number)
-    most = _most(judge, cases, reference.asks)
+    most = clean_plan(judge, cases, reference.asks).most
     return (
         f"run {number} of {judge.name}: {len(cases)} anchors, {reference.asks} asks each; no call is made\n"
         f"at most {most.calls} calls, {most.cost}" + (f"\n{few}" if few else "")
     )
 
 
-def _write(options: argparse.Namespace, found: Comparison, reference: Reference, run: Run, replayed: int) -> None:
-    from calm.plugins.watch.report import markdown, to_json
-    from calm.results.outputs import WATCH, WATCH_PAGE, write_whole
+def _write(options: argparse.Namespace, record: Json) -> None:
+    from calm.results.outputs import WATCH, write_whole
 
-    body = json.dumps(to_json(found, reference, run, replayed), indent=1, ensure_ascii=False, allow_nan=False)
+    body = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(Path(options.out), [f"{body}\n"], WATCH)
-    written = f"wrote {options.history} ({run.number} run{'s' if run.number > 1 else ''}) and {options.out}"
+
+
+def _summed_up(options: argparse.Namespace, page: str, *written: str) -> None:
+    """Write the summary, if one is wanted, and say what was written."""
+    from calm.results.outputs import WATCH_PAGE, write_whole
+
     if options.summary:
-        write_whole(Path(options.summary), [markdown(found, reference, run)], WATCH_PAGE)
-        written += f" and {options.summary}"
-    print(printable(written))
+        write_whole(Path(options.summary), [page], WATCH_PAGE)
+    print(printable(f"wrote {' and '.join(filter(None, (*written, options.summary)))}"))

@@ -159,6 +159,10 @@ class Interval:
         """Whether 0 lies outside."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
+    def within(self, low: float, high: float) -> bool:
+        """Whether it lies between two values, as a whole; not without bounds."""
+        return self.low is not None and self.high is not None and low <= self.low <= self.high <= high
+
 
 @dataclass(frozen=True, slots=True)
 class Moved:

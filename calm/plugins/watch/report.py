@@ -16,7 +16,7 @@ from calm.core.verdict import FAMILY, Family, Scale, Task, as_written
 from calm.errors import few_of
 from calm.models.wire import Json
 from calm.plugins.watch.alarm import Reach, Sign
-from calm.plugins.watch.comparison import Comparison, Figures, Interval, Mix
+from calm.plugins.watch.comparison import Comparison, Figures, Interval
 from calm.plugins.watch.history import Reference, Run
 from calm.plugins.watch.since import MOST_MOVED, Since
 from calm.results.reports.pages import Page
@@ -112,19 +112,16 @@ def _anchors(count: int) -> str:
 
 
 def _reasons(found: Comparison, reference: Reference) -> list[str]:
-    best: dict[str, Sign] = {}
-    for sign in found.signs:
-        known = best.get(sign.test)
-        if sign.raised and (known is None or sign.log_bound < known.log_bound):
-            best[sign.test] = sign
+    raised = [sign for sign in found.signs if sign.raised]
     lines = []
-    for sign in best.values():
+    for test in dict.fromkeys(sign.test for sign in raised):
+        sign = min((sign for sign in raised if sign.test == test), key=lambda sign: sign.log_bound)
         window = "today" if sign.look.window == 1 else f"in the last {sign.look.window} runs"
         what = {
             "moved": "more verdicts are unusual than before",
             "up": f"the {_favour(reference)} rose by {_shift(sign.shift, found.scale, reference)}",
             "down": f"the {_favour(reference)} fell by {_shift(sign.shift, found.scale, reference)}",
-        }[sign.test]
+        }[test]
         lines.append(f"{window}, {what}: by chance with probability at most {sign.bound:.1g}")
     return lines
 
@@ -167,8 +164,7 @@ def _most(figures: Figures, scale: Scale) -> str:
 
 def since_in_words(found: Since, reference: Reference, source: str) -> list[str]:
     """Return what a comparison with a saved run says, the verdict first."""
-    least, most = found.asks_before
-    asks = f"{least} to {most}" if least < most else f"{most}"
+    asks = " to ".join(map(str, dict.fromkeys(found.asks_before)))
     sizes = f"{found.anchors} cases, {asks} asks of each then, {reference.asks} now"
     lines = [
         f"{reference.judge} today beside {source}: {sizes}",
@@ -186,14 +182,13 @@ def since_in_words(found: Since, reference: Reference, source: str) -> list[str]
     if found.raised and found.outcome != "moved":
         lines.append(f"  that is more than chance, but less than the {found.least_moved:.2f} that count as a move")
     told = [*_measured(found.figures, found.scale, reference), *_readable(*found.readable)]
-    lines += [f"  {line}" for line in told]
     if found.turned != (0, 0):
         fell, rose = found.turned
-        lines.append(f"  cases whose {_favour(reference)} fell by half or more: {fell}; rose: {rose}")
+        told.append(f"cases whose {_favour(reference)} fell by half or more: {fell}; rose: {rose}")
     if found.first is not None:
-        lines.append(
-            f"  won by the answer shown first: {found.first[0]:.0%} of the verdicts then, {found.first[1]:.0%} now"
-        )
+        then, now = found.first
+        told.append(f"won by the answer shown first: {then:.0%} of the verdicts then, {now:.0%} now")
+    lines += [f"  {line}" for line in told]
     if found.figures.moved and found.outcome != "not moved":
         lines.append(f"  {_most(found.figures, found.scale)}")
     rate = reference.promise.rate
@@ -209,15 +204,10 @@ def since_markdown(found: Since, reference: Reference, source: str) -> str:
 
 def since_to_json(found: Since, reference: Reference, at: str, served: Mapping[str, str], run: str) -> dict[str, Json]:
     """Return the same as a record; `run` says when the saved run began."""
-    low, high = found.asks_before
     first = None if found.first is None else _pair(*found.first)
     return {
-        "schema": "calm-watch/1",
-        "judge": {"name": reference.judge, "fingerprint": reference.fingerprint, "about": dict(reference.about)},
-        "task": reference.task,
-        "at": at,
-        "served": dict(served),
-        "since": {"run": run, "outcome": found.outcome, "asks_before": [low, high], "first": first},
+        **_head(reference, at, served),
+        "since": {"run": run, "outcome": found.outcome, "asks_before": list(found.asks_before), "first": first},
         "asks": reference.asks,
         "alarm": found.outcome == "moved",
         "false_alarm_rate": reference.promise.rate,
@@ -361,14 +351,15 @@ def _plain(text: str) -> str:
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|!" else sign for sign in flat)
 
 
+def _head(reference: Reference, at: str, served: Mapping[str, str]) -> dict[str, Json]:
+    judge: Json = {"name": reference.judge, "fingerprint": reference.fingerprint, "about": dict(reference.about)}
+    return {"schema": "calm-watch/1", "judge": judge, "task": reference.task, "at": at, "served": dict(served)}
+
+
 def to_json(found: Comparison, reference: Reference, run: Run, replayed: int = 0) -> dict[str, Json]:
     """Return the result as a record; `replayed` counts the replies that come from a stopped run."""
     return {
-        "schema": "calm-watch/1",
-        "judge": {"name": reference.judge, "fingerprint": reference.fingerprint, "about": dict(reference.about)},
-        "task": reference.task,
-        "at": run.at,
-        "served": dict(run.served),
+        **_head(reference, run.at, run.served),
         "asks": reference.asks,
         "alarm": found.alarm,
         "false_alarm_rate": reference.promise.rate,
@@ -385,7 +376,7 @@ def to_json(found: Comparison, reference: Reference, run: Run, replayed: int = 0
         },
         "readable": _pair(found.readable_before, found.readable),
         "figures": None if found.figures is None else _of_figures(found.figures),
-        "mix": None if found.mix is None else _mix(found.mix),
+        "mix": None if found.mix is None else asdict(found.mix),
         "shift_needed": {test: _rounded(shift) for test, shift in found.needed.items()},
         "reach": dict(asdict(found.reach)),
         "replayed": replayed,
@@ -405,18 +396,13 @@ def _of_figures(found: Figures) -> dict[str, Json]:
         "moved": [
             {
                 "id": one.id,
-                "before": [_count(said, n) for said, n in one.before.items()],
-                "today": [_count(said, n) for said, n in one.today.items()],
+                "before": [{**json.loads(said), "n": n} for said, n in one.before.items()],
+                "today": [{**json.loads(said), "n": n} for said, n in one.today.items()],
                 "beyond_noise": _rounded(one.beyond),
             }
             for one in found.moved
         ],
     }
-
-
-def _count(said: str, n: int) -> Json:
-    body: dict[str, Json] = json.loads(said)
-    return {**body, "n": n}
 
 
 def _rounded(value: float | None) -> float | None:
@@ -431,10 +417,6 @@ def _interval(found: Interval | None) -> Json:
     if found is None:
         return None
     return {**{key: _rounded(value) for key, value in asdict(found).items() if key != "n"}, "n": found.n}
-
-
-def _mix(mix: Mix) -> dict[str, Json]:
-    return {"before": mix.before, "today": mix.today, "judge": mix.judge, "cases": mix.cases}
 
 
 def _sign(sign: Sign) -> Json:

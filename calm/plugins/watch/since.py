@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, zip_longest
-from math import comb
+from math import comb, inf
 from random import Random
 from statistics import fmean
 from typing import Final, Literal, TypeAlias
@@ -79,7 +79,6 @@ class Since:
     replies that could be read, `first` that of verdicts for the answer shown first; None where one answer is shown.
     """
 
-    outcome: Outcome
     anchors: int
     asks_before: tuple[int, int]
     figures: Figures
@@ -88,13 +87,31 @@ class Since:
     turned: tuple[int, int]
     readable: tuple[float, float]
     first: tuple[float, float] | None
-    least_moved: float
+    of_numbers: bool
     scale: Scale
 
     @property
     def raised(self) -> tuple[Test, ...]:
         """The tests that found more than chance."""
         return tuple(test for test, p in self.chances.items() if p <= self.levels[test])
+
+    @property
+    def least_moved(self) -> float:
+        """Less than this is no alarm, however sure it is."""
+        return LEAST[self.of_numbers][not (self.figures.noise or self.figures.noise_before)]
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the judge moved."""
+        beyond, shift = self.figures.beyond, self.figures.favour
+        sizes = [abs(one.value) for one in (beyond, shift) if one is not None]
+        if self.raised and max(sizes, default=0.0) >= self.least_moved:
+            return "moved"
+        small = all(one is not None and one.within(-inf, MOST_MOVED) for one in (beyond, self.figures.others))
+        if self.of_numbers:
+            small = small and shift is not None and shift.within(-MOST_SHIFT, MOST_SHIFT)
+        near = any(p <= SUSPECT * self.levels[test] for test, p in self.chances.items())
+        return "not moved" if small and not near else "not decided"
 
 
 def choose(audit: Audit, judge: Judge, cases: Sequence[Case], source: str, most: int = MOST_ANCHORS) -> Chosen:
@@ -138,7 +155,7 @@ def since(chosen: Chosen, today: Sequence[Sequence[str]], scale: Scale, task: Ta
 
     If the judge did not move, the outcome is "moved" with a probability of at most `rate`. Smallest n: 2 anchors.
     """
-    reader, family = Reader(scale), FAMILY[task]
+    reader = Reader(scale)
     anchors = zip(chosen.cases, anchors_of(chosen.cases), today, strict=True)
     kept = [
         Kept(anchor, (tuple(map(said, chosen.rows[case.id].clean[:MOST_ASKS])),), (tuple(now),))
@@ -147,46 +164,28 @@ def since(chosen: Chosen, today: Sequence[Sequence[str]], scale: Scale, task: Ta
     ]
     if len(kept) < 2:
         raise EstimateError(f"expected replies on two anchors or more, got them on {len(kept)}")
-    figures = describe(kept, chosen.cases, reader)
     rising = [table for one in kept if (table := _by_favour(one, reader)) is not None]
     moving = [_by_distance(one, reader) for one in kept if len(one.before[0]) > 1 and len(one.recent[0]) > 1]
     levels = {test: rate * share for test, share in TESTS.items()}
     tables = {"moved": moving, "up": rising, "down": [-table for table in rising]}
     chances: dict[Test, float] = {test: relabelled(tables[test], Random(test)) for test in levels if tables[test]}
-    of_numbers = family in ("score", "rubric")
 
     def wins_first(verdict: Verdict, anchor: Anchor) -> bool:
         return isinstance(verdict, Preferred) and verdict.answer == chosen.rows[anchor.id].order[0]
 
-    least = LEAST[of_numbers][not (figures.noise or figures.noise_before)]
-    found = Since(
-        "not decided",
-        len(kept),
-        (min(len(one.before[0]) for one in kept), max(len(one.before[0]) for one in kept)),
-        figures,
-        chances,
-        levels,
-        (sum(table[0] <= -0.5 for table in rising), sum(table[0] >= 0.5 for table in rising)),
-        _shares(kept, reader, lambda verdict, _: readable(verdict)),
-        _shares(kept, reader, wins_first) if len(chosen.cases[0].answers) > 1 else None,
-        least,
-        scale,
+    asked = [len(one.before[0]) for one in kept]
+    return Since(
+        anchors=len(kept),
+        asks_before=(min(asked), max(asked)),
+        figures=describe(kept, chosen.cases, reader),
+        chances=chances,
+        levels=levels,
+        turned=(sum(table[0] <= -0.5 for table in rising), sum(table[0] >= 0.5 for table in rising)),
+        readable=_shares(kept, reader, lambda verdict, _: readable(verdict)),
+        first=_shares(kept, reader, wins_first) if len(chosen.cases[0].answers) > 1 else None,
+        of_numbers=FAMILY[task] in ("score", "rubric"),
+        scale=scale,
     )
-    return replace(found, outcome=_outcome(found, of_numbers=of_numbers))
-
-
-def _outcome(found: Since, *, of_numbers: bool) -> Outcome:
-    beyond, shift = found.figures.beyond, found.figures.favour
-    sizes = [abs(one.value) for one in (beyond, shift) if one is not None]
-    if found.raised and max(sizes, default=0.0) >= found.least_moved:
-        return "moved"
-    near = any(p <= SUSPECT * found.levels[test] for test, p in found.chances.items())
-    highs = [None if one is None else one.high for one in (beyond, found.figures.others)]
-    small = not near and all(high is not None and high <= MOST_MOVED for high in highs)
-    if of_numbers:
-        ends = () if shift is None else (shift.low, shift.high)
-        small = small and bool(ends) and all(end is not None and abs(end) <= MOST_SHIFT for end in ends)
-    return "not moved" if small else "not decided"
 
 
 def _by_distance(one: Kept, reader: Reader) -> Floats:
@@ -223,9 +222,9 @@ def _ways(size: int, recent: int) -> Floats:
 
 def _shares(kept: Sequence[Kept], reader: Reader, holds: Callable[[Verdict, Anchor], bool]) -> tuple[float, float]:
     """Return the share of verdicts of which something holds, before and today, the mean over anchors."""
-
-    def share(asks: Sequence[str], anchor: Anchor) -> float:
-        return fmean([holds(reader.verdict(one), anchor) for one in asks])
-
-    then = fmean([share(one.before[0], one.anchor) for one in kept])
-    return then, fmean([share(one.recent[0], one.anchor) for one in kept])
+    both = [
+        [fmean([holds(reader.verdict(ask), one.anchor) for ask in asks]) for asks in (one.before[0], one.recent[0])]
+        for one in kept
+    ]
+    then, now = map(fmean, zip(*both, strict=True))
+    return then, now
