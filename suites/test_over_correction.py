@@ -17,10 +17,10 @@ DEMANDS = [None, ask_for_reasons, ask_for_faults, ask_for_corrections]
 
 
 @pytest.mark.parametrize("demand", DEMANDS, ids=lambda demand: demand.label if demand else "clean")
-def test_both_rates_are_told(probe, judge, cases, demand):
-    rates = [false_fail_rate, false_pass_rate]
+def test_right_answers_pass_and_wrong_ones_fail(probe, judge, cases, demand):
     certain = certain_cases(judge.task, judge.scale, cases)
-    probe(demand, cases=certain).observe(*rates, pairwise=[], rubric=[], listwise=[])
+    rates = [false_fail_rate <= 0.25, false_pass_rate <= 0.25]
+    assert probe(demand, cases=certain).proves(*rates, pairwise=[], rubric=[], listwise=[])
 
 
 @pytest.mark.parametrize("demand", DEMANDS[1:], ids=str)

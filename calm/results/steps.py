@@ -228,7 +228,12 @@ class Trouble:
 
 
 def troubles(audit: Audit) -> tuple[Trouble, ...]:
-    """Return what is wrong, by bias: first what failed, in each part what lies furthest beyond its limit first."""
+    """
+    Return what is wrong, by bias: first what failed, in each part what lies furthest beyond its limit first.
+
+    What moves the judge stands before what it does not notice, as that may be why: an edit that breaks an answer makes
+    it longer, too, and a judge that likes length then notices nothing.
+    """
     red = [one for one in audit.findings if one.red]
     groups: dict[str, list[Finding]] = {}
     for one in red:
@@ -263,7 +268,8 @@ def _telling(one: Finding) -> tuple[object, ...]:
 
 def _place(one: Trouble) -> tuple[object, ...]:
     last = (AGREEMENT, RUN).index(one.bias) + 1 if one.bias in (AGREEMENT, RUN) else 0
-    return ORDER.index(one.outcome), one.bias == RUN, -_beyond(one.lead), last, one.bias
+    unnoticed = base(one.lead.measure) in _LEADS[1]
+    return ORDER.index(one.outcome), one.bias == RUN, unnoticed, -_beyond(one.lead), last, one.bias
 
 
 def excess(found: Finding) -> float | None:

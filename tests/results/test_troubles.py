@@ -63,6 +63,14 @@ def test_the_worst_comes_first_and_what_sums_up_all_probes_last():
     ]
 
 
+def test_what_moves_the_judge_comes_before_what_it_does_not_notice():
+    """However far the latter lies beyond: a judge that likes length notices no edit that makes a text longer."""
+    blind = failed("fallacy-oversight", -0.3, measure="net_detection", expects="WORSE", claim=Limit(">=", 0.40))
+    audit = empty(findings=(blind, failed("verbosity", 0.2)))
+
+    assert [one.bias for one in troubles(audit)] == ["verbosity", "fallacy-oversight"]
+
+
 def test_the_claim_that_names_a_direction_leads():
     """A pull before verdicts that moved, whatever the expectation; of these, that which lies furthest beyond."""
     for expects in ("NOT_BETTER", "SAME"):

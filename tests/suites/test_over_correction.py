@@ -1,4 +1,4 @@
-"""Over-correction: a judge that fails right answers when it must give reasons is red, a sound one green."""
+"""Over-correction: a judge that fails right answers is red, also if only where it must give reasons; a sound one green."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_a_judge_that_over_corrects_is_red_and_a_sound_one_green(tmp_path, task,
 
 def test_the_rates_are_those_that_plain_counting_gives(tmp_path):
     """Clean and under each demand: verdicts other than `right` on right answers, and `right` on wrong ones."""
-    _, findings = run(tmp_path, "over-correction=0.4,noise=0.1,task=label,seed=3", "-k", "both_rates")
+    _, findings = run(tmp_path, "over-correction=0.4,noise=0.1,task=label,seed=3", "-k", "wrong_ones_fail")
 
     told = {}
     for one in findings:
@@ -56,6 +56,25 @@ def test_the_rates_are_those_that_plain_counting_gives(tmp_path):
     fails = [told[key] for key in sorted(told) if "false_fail_rate" in key]
     assert len(told) == 8
     assert fails[0] < 0.2 < min(fails[1:])
+
+
+@pytest.mark.parametrize(("verdict", "measure"), [("right", "false_pass_rate"), ("wrong", "false_fail_rate")])
+def test_a_judge_that_says_the_same_of_all_is_red(tmp_path, verdict, measure):
+    """It passes every wrong answer, or fails every right one, and no demand changes that."""
+    (tmp_path / "one_word.py").write_text(
+        f"def judge(case):\n    return {verdict!r}\n\n\njudge.task, judge.quick = 'label', True\n"
+        "judge.classes, judge.ordered, judge.damaged = ('wrong', 'mixed', 'right'), True, 'wrong'\n"
+        "judge.reads = ('question', 'answers', 'notes')\n",
+        "utf-8",
+    )
+    results = tmp_path / "results.json"
+    where = ("--calm-judge=one_word:judge", f"--calm-results={results}", f"--rootdir={tmp_path}", "--calm-cache=off")
+    suite = ("--pyargs", "calm.suites.test_over_correction", "-q", "--tb=no", "-p", "no:cacheprovider")
+    done = run_inside(tmp_path, [*suite, *where])
+    findings = json.loads(results.read_text("utf-8"))["findings"]
+
+    failed = [(one["measure"], one["value"]) for one in findings if one["outcome"] == "FAIL"]
+    assert (done.returncode, failed) == (1, [(measure, 1.0)] * 4), done.stdout
 
 
 def test_a_judge_of_pairs_is_not_asked(tmp_path):
