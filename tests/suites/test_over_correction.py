@@ -1,4 +1,4 @@
-"""Over-correction: a judge that fails right answers is red, also if only where it must give reasons; a sound one green."""
+"""Over-correction: a judge that fails right answers, even if only where it must give reasons, is red."""
 
 import json
 
