@@ -22,13 +22,8 @@ WHY: Final = {
     "UNDECIDED": "The record cannot tell whether the risk is at most {} of 100.",
 }
 SOON: Final = {"given": "yours", "likely": "best guess", "sure": "sure"}
-READINGS: Final = {
-    False: "The cases stay the same, and only the judge's noise differs",
-    True: "Each run takes other cases of the same kind",
-}
+READINGS: Final = ("the cases stay the same", "each run takes other cases of the same kind")
 """What a risk is about, by whether the cases are fresh."""
-OTHERWISE: Final = {False: "If the cases stay the same", True: "If each run takes other cases of the same kind"}
-"""The same, of what the user did not say."""
 _LONG: Final = 24
 
 
@@ -80,6 +75,9 @@ def read_in_words(verdicts: Verdicts) -> list[str]:
     if verdicts.unread:
         fix = "If your gate counts them as failed, say what they are worth: --value WORD=NUMBER, or --value =NUMBER."
         lines.append(filled(f"{verdicts.unread:,} asks without a verdict are left out.", fix))
+    if 1 < verdicts.groups < len(verdicts.cases):
+        told = f"These cases are about {verdicts.groups:,} questions, or groups, and count as independent:"
+        lines.append(filled(told, "bounds over other cases may be too narrow."))
     if verdicts.silent:
         named = few_of([clipped(one, _LONG) for one in verdicts.silent], FEW)
         lines.append(filled(f"{len(verdicts.silent):,} cases have no verdict at all and are left out: {named}."))
@@ -110,35 +108,32 @@ def rule_in_words(rule: Rule, cases: int, *, low_is_good: bool) -> str:
 
 def in_words(found: GateRisk) -> list[str]:
     """Return what is known of a gate."""
-    rule, allowed = found.rule, of_hundred(found.wishes.risk)
-    name = rule_in_words(rule, found.gate.cases, low_is_good=found.low_is_good)
+    rule, allowed, asked = found.rule, of_hundred(found.wishes.risk), found.chance.asked
+    name = rule_in_words(rule, found.chance.gate.cases, low_is_good=found.verdicts.scale.best == "low")
+    reading = READINGS[rule.fresh].capitalize() + ("." if rule.fresh else ", and only the judge's noise differs.")
     if found.outcome is None:
         told = f"Gate: {name}, without a mark yet. By the record its mean is {number(found.centre)}."
-        lines = [filled(told, f"{READINGS[rule.fresh]}.")]
+        lines = [filled(told, reading)]
     else:
         red = within(found.marks[0].red, " of 100 runs").removesuffix(")")
         head = f"{HEADS[found.outcome]}: your gate '{name}' goes red in {red}; allowed {allowed})"
-        why = WHY[found.outcome].format(allowed)
-        lines = [filled(f"{head} although nothing changed.", why, f"{READINGS[rule.fresh]}.")]
+        lines = [filled(f"{head} although nothing changed.", WHY[found.outcome].format(allowed), reading)]
     lines += ["", *_marks(found)]
     if found.other is not None:
         red = within(found.other, " of 100 runs")
-        lines += ["", filled(f"{OTHERWISE[not rule.fresh]}, it goes red in {red}.")]
-    if not found.noisy and found.most > 1:
-        told = f"No case got two different verdicts in {found.asks:,} asks."
+        lines += ["", filled(f"If {READINGS[not rule.fresh]}, it goes red in {red}.")]
+    if not asked.noisy and asked.repeated:
+        told = f"No case got two different verdicts in {len(asked.of):,} asks."
         lines += ["", filled(told, "The bounds allow for noise that so few asks may not have shown.")]
     if found.asks_to_decide is not None:
         lines += ["", filled(f"About {found.asks_to_decide} verdicts on each case would decide.")]
     lines += _needed(found)
-    on = "" if found.grid is None else f", on a grid of {found.grid:,} steps"
+    on = "" if asked.grid is None else f", on a grid of {asked.grid:,} steps"
     how = f"exactly from the verdicts of the record{on}"
-    if found.roughness:
-        how = f"by the normal curve, which is off by at most {100 * found.roughness:.1f} of 100 runs"
-    return [
-        *lines,
-        "",
-        filled(f"Computed {how}.", "In brackets: a lower and an upper bound; each is right for 95 of 100 records."),
-    ]
+    if found.chance.roughness:
+        how = f"by the normal curve, which is off by at most {100 * found.chance.roughness:.1f} of 100 runs"
+    bounds = "In brackets: a lower and an upper bound; each is right for 95 of 100 records."
+    return [*lines, "", filled(f"Computed {how}.", bounds)]
 
 
 def _marks(found: GateRisk) -> Iterable[str]:
