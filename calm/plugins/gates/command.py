@@ -64,7 +64,7 @@ def register_migrate(commands: argparse._SubParsersAction[argparse.ArgumentParse
     option("--new-map", action="append", default=[], metavar="FIELD=COLUMN", help="--map of NEW, if it is another one")
     option("--scale", metavar="LOW..HIGH", help="the scale of the old judge (default: the usual one)")
     option("--new-scale", metavar="LOW..HIGH", help="the scale of the new judge (default: the usual one)")
-    one.set_defaults(run=_migrate)
+    one.set_defaults(run=_migrate, cases=None, new_cases=False, risk=0.05, drop=None, missed=0.2)
 
 
 def _add_gate(parser: argparse.ArgumentParser) -> None:
@@ -96,32 +96,26 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     option("--json", action="store_true", help="print the record as JSON instead of a text")
 
 
-def _flagged(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _wanted(options: argparse.Namespace) -> tuple[Rule, Wishes]:
+    """Return the gate that the options say, without a mark that of the mean; and what is wanted of it."""
+    from calm.plugins.gates.study import Rule, Wishes
 
-
-def _rule(options: argparse.Namespace) -> Rule:
-    """Return the gate that the options say; without a mark that of the mean."""
-    from calm.plugins.gates.study import Rule
-
-    numbers = ("mean_at_least", "mean_at_most", "pass_at_least", "pass_mark", "drop")
-    given = {name: value for name in numbers if (value := getattr(options, name, None)) is not None}
+    share, mark = options.pass_at_least, options.pass_mark
+    means = {"--mean-at-least": options.mean_at_least, "--mean-at-most": options.mean_at_most}
+    given = [name for name, value in (means | {"--pass-at-least": share}).items() if value is not None]
     problems: list[str] = []
-    marks = [name for name in numbers[:3] if name in given]
-    if len(marks) > 1:
-        named = " and ".join(map(_flagged, marks))
-        problems.append(f"{named}: expected one gate, got {len(marks)}; run the command for each of them")
-    share = options.pass_at_least
+    if len(given) > 1:
+        problems.append(f"{' and '.join(given)}: expected one gate, got {len(given)}; run the command for each of them")
     if share is not None and not 0 < share <= 1:
         hint = f"; write {share / 100:g} for {share:g} %" if 1 < share <= 100 else ""
         problems.append(f"--pass-at-least: expected a share above 0 and at most 1, got {share:g}{hint}")
     problems += [
-        f"{_flagged(name)}: expected a finite number, got {value!r}"
-        for name, value in given.items()
-        if name != "pass_at_least" and not isfinite(value)
+        f"{name}: expected a finite number, got {value!r}"
+        for name, value in (means | {"--pass-mark": mark, "--drop": options.drop}).items()
+        if value is not None and not isfinite(value)
     ]
-    shares = "pass_at_least" in given or "pass_mark" in given
-    if shares and given.keys() & {"mean_at_least", "mean_at_most"}:
+    shares, mean = share is not None or mark is not None, next((one for one in means.values() if one is not None), None)
+    if shares and mean is not None:
         problems.append("--pass-mark: expected it with --pass-at-least, got a gate on the mean; leave one of them out")
     if not 1 <= options.asks <= MOST_ASKS:
         problems.append(f"--asks: expected a whole number from 1 to {MOST_ASKS}, got {options.asks}")
@@ -130,11 +124,22 @@ def _rule(options: argparse.Namespace) -> Rule:
         problems.append("--asks-pass: expected it with --pass-at-least or --pass-mark, got a gate on the mean")
     elif shares and not 1 <= least <= max(1, options.asks):
         problems.append(f"--asks-pass: expected a whole number from 1 to the {options.asks} of --asks, got {least}")
+    problems += [
+        f"--{name}: expected a probability above 0 and below 0.5, got {value:g}"
+        for name, value in (("risk", options.risk), ("missed", options.missed))
+        if not 0 < value < 0.5
+    ]
+    if options.cases is not None and not 1 <= options.cases <= MOST_CASES:
+        problems.append(f"--cases: expected a whole number from 1 to {MOST_CASES:,}, got {options.cases}")
+    if options.drop is not None and options.drop <= 0:
+        problems.append(f"--drop: expected a number above 0, got {options.drop:g}")
     if problems:
         raise ConfigError(problems)
+    asked = options.cases, options.asks
+    rule = Rule("mean", mean, *asked, fresh=options.new_cases)
     if shares:
-        return Rule("share", share, None, options.asks, least, options.pass_mark)
-    return Rule("mean", given.get("mean_at_least", given.get("mean_at_most")), None, options.asks)
+        rule = Rule("share", share, *asked, least, mark, options.new_cases)
+    return rule, Wishes(options.risk, options.drop, options.missed)
 
 
 def _read(files: list[str], maps: list[str], scale: str | None, options: argparse.Namespace) -> Verdicts:
@@ -163,40 +168,23 @@ def _gate_risk(options: argparse.Namespace) -> int:
     from calm.plugins.gates.study import gate_risk
     from calm.plugins.gates.words import in_words, read_in_words
 
-    wishes, rule = _wishes(options), _rule(options)
+    rule, wishes = _wanted(options)
     verdicts = _read(options.files, options.map, options.scale, options)
     if rule.kind == "mean" and rule.mark is None and verdicts.plain:
         rule = replace(rule, kind="share", least=rule.asks // 2 + 1)
     width = 1.0 if rule.kind == "share" else verdicts.scale.high - verdicts.scale.low
     if wishes.drop is not None and wishes.drop >= width:
         raise ConfigError(f"--drop: expected less than the whole scale, which is {width:g} wide, got {wishes.drop:g}")
-    found = gate_risk(verdicts, replace(rule, cases=options.cases, fresh=options.new_cases), wishes)
+    found = gate_risk(verdicts, rule, wishes)
     _say(found, [*read_in_words(verdicts), "", *in_words(found)], options)
     return {"FAIL": REFUSED, "UNDECIDED": CONFIGURATION}.get(str(found.outcome), DONE)
-
-
-def _wishes(options: argparse.Namespace) -> Wishes:
-    from calm.plugins.gates.study import Wishes
-
-    problems = [
-        f"--{name}: expected a probability above 0 and below 0.5, got {value:g}"
-        for name, value in (("risk", options.risk), ("missed", options.missed))
-        if not 0 < value < 0.5
-    ]
-    if options.cases is not None and not 1 <= options.cases <= MOST_CASES:
-        problems.append(f"--cases: expected a whole number from 1 to {MOST_CASES:,}, got {options.cases}")
-    if options.drop is not None and not options.drop > 0:
-        problems.append(f"--drop: expected a number above 0, got {options.drop:g}")
-    if problems:
-        raise ConfigError(problems)
-    return Wishes(options.risk, options.drop, options.missed)
 
 
 def _migrate(options: argparse.Namespace) -> int:
     from calm.plugins.gates.linking import migrate
     from calm.plugins.gates.words import migration_in_words, read_in_words
 
-    rule = _rule(options)
+    rule, _ = _wanted(options)
     if rule.mark is None and rule.pass_mark is None:
         raise ConfigError(
             "expected a mark to carry over, got none: --pass-mark X for a score from which on a case passes, "

@@ -98,16 +98,13 @@ def migrate(old: Verdicts, new: Verdicts, rule: Rule) -> Migration:
     Raises:
         ConfigError: other cases, too few, a judge that says the same of all, or a mark beyond the scale of the old one.
     """
-    judged(old, rule)
-    left, plain = len(set(old.silent) | set(new.silent)), new.plain
     old, new = _paired(old, new)
-    cases = len(old.cases)
+    cases, was = len(old.cases), judged(old, rule)
     ranks = _ranks(old, new)
     claim = Claim("rank_agreement", ">=", LEAST_ALIKE)
     outcome = decide(Estimate(ranks.alike.value, ranks.alike.low, ranks.alike.high, cases, LEVEL), claim).value
-    was = judged(old, rule)
     what: Literal["pass-mark", "mean", "share"]
-    if rule.kind == "share" and not plain:
+    if rule.kind == "share" and not new.plain:
         what, given = "pass-mark", 1.0 if rule.pass_mark is None else rule.pass_mark
         found, *ends = (new.scale.upright(one) for one in _by_rate(was.asked, new.asked))
         exists, moved = True, replace(rule, pass_mark=found)
@@ -115,8 +112,9 @@ def migrate(old: Verdicts, new: Verdicts, rule: Rule) -> Migration:
     else:
         if rule.mark is None:
             raise ConfigError(
-                f"--pass-at-least: expected the share of cases that must pass, got none: {new.name} holds verdicts that "
-                "pass or fail themselves, so no pass mark stands for the old one, but another share may"
+                f"--pass-at-least: expected the share of cases that must pass, got none: "
+                f"the verdicts of {new.name} pass "
+                "or fail themselves, so no pass mark stands for the old one, but another share does"
             )
         what, given = rule.kind, rule.mark
         now = new.passing(None) if what == "share" else new  # such verdicts pass or fail themselves
@@ -131,7 +129,7 @@ def migrate(old: Verdicts, new: Verdicts, rule: Rule) -> Migration:
     return Migration(
         cases=cases,
         groups=old.groups,
-        left=left,
+        left=len({*old.silent, *new.silent}),
         what=what,
         ranks=ranks,
         outcome=outcome,

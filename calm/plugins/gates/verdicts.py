@@ -155,18 +155,14 @@ def read_verdicts(
     if not read:
         raise ConfigError(
             f"{name}: expected verdicts, got none in {len(said)} asks; name their column: --map score=COLUMN, or say "
-            "what is no verdict is worth: --value WORD=NUMBER"
+            "what such an ask is worth: --value WORD=NUMBER"
         )
     place = {case: number for number, case in enumerate(dict.fromkeys(case for case, _, _ in read))}
-    of, values = (
-        np.array([place[case] for case, _, _ in read]),
-        np.array([scale.upright(value) for _, _, value in read]),
-    )
+    of = np.array([place[case] for case, _, _ in read])
+    asked = Asked(of, np.array([scale.upright(value) for _, _, value in read]), scale.low, scale.high)
     silent = tuple(dict.fromkeys(case for case, _, _ in said if case not in place))
     groups = len({group for _, group, _ in read})
-    return Verdicts(
-        name, tuple(place), Asked(of, values, scale.low, scale.high), scale, len(said) - len(read), silent, groups
-    )
+    return Verdicts(name, tuple(place), asked, scale, len(said) - len(read), silent, groups)
 
 
 def _columns(maps: Sequence[str]) -> dict[str, list[str]]:
@@ -297,7 +293,7 @@ def _recorded(path: Path, words: Mapping[str, float | None]) -> tuple[list[Said]
     say what it is worth.
     """
     from calm.results.baseline import read_record
-    from calm.results.records import scale_of, untouched
+    from calm.results.records import family_of, scale_of, untouched
 
     place = path / _RESULTS if path.is_dir() else path
     audit = read_record(place)
@@ -315,7 +311,7 @@ def _recorded(path: Path, words: Mapping[str, float | None]) -> tuple[list[Said]
         kinds = list(dict.fromkeys(str(code(v)) for row in rows for v in row.clean if readable(v)))
         values = " ".join(f"--value {one}=1" for one in kinds[:2]) or "--value WORD=1"
         raise ConfigError(f"{place}: no verdict has a gold label; say what each verdict is worth, such as {values}")
-    return found, scale if isinstance(rows[0].clean[0], Score) else Scale(0.0, 1.0)
+    return found, scale if family_of(audit.judge.task) == "score" else Scale(0.0, 1.0)
 
 
 def _worth(verdict: Verdict, row: Trial, scale: Scale, words: Mapping[str, float | None]) -> Hashable:
@@ -327,7 +323,6 @@ def _worth(verdict: Verdict, row: Trial, scale: Scale, words: Mapping[str, float
         known = {name: met for name, met in verdict.met.items() if met is not None}
         return on_scale(known, row.points or dict.fromkeys(verdict.met, 1.0), Scale(0.0, 1.0))
     said = code(verdict)
-    word = str(said).removeprefix("~")
     if words:
-        return word
+        return str(said).removeprefix("~")
     return None if row.better is None or isinstance(said, list) else float(said == row.better)

@@ -378,6 +378,34 @@ def test_files_on_two_scales_are_refused(tmp_path, capsys):
     assert "on one scale" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("scores", [(0.8, 80, 0.7, 90), (0.5, 12)])
+def test_a_table_on_two_scales_is_refused_unless_its_scale_is_said(tmp_path, capsys, scores):
+    """Shares of 1 beside scores beyond 10, and nothing between: no usual scale is read so."""
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["case,score", *(f"{case},{score}" for case in "abc" for score in scores)]))
+
+    assert main(["gate-risk", str(path)]) == 4
+    assert "--scale LOW..HIGH" in capsys.readouterr().err
+    assert said(capsys, str(path), "--scale", "0..100")[1]["high"] == 100
+    path.write_text(f"{path.read_text()}\nd,5\nd,6")
+    assert main(["gate-risk", str(path)]) == 0
+
+
+@pytest.mark.parametrize(("column", "words"), [("question_id", []), ("topic", ["--map", "group=topic"])])
+def test_cases_of_one_question_are_counted_as_independent_and_it_is_said(tmp_path, capsys, column, words):
+    """Three cases a question: the text says that bounds over other cases may be too narrow, and the record how many."""
+    rng = Random(1)
+    path = tmp_path / "t.csv"
+    rows = (f"c{case},q{case // 3},{rng.choice('345')}" for case in range(30) for _ in range(2))
+    path.write_text("\n".join([f"id,{column},score", *rows]))
+
+    found = said(capsys, str(path), "--mean-at-least", "3", *words)[1]
+    main(["gate-risk", str(path), "--mean-at-least", "3", *words])
+
+    assert (found["cases"], found["groups"]) == (30, 10)
+    assert "10 questions" in capsys.readouterr().out
+
+
 def test_its_lines_fit_a_terminal_and_run_no_command(tmp_path, capsys):
     """At most 80 columns, and the names of cases do nothing."""
     rng = Random(6)

@@ -182,6 +182,16 @@ def test_both_judges_may_stand_in_one_table(tmp_path, capsys):
     assert found["mark"] == pytest.approx(5.5, abs=0.5)
 
 
+def test_a_pass_mark_has_no_likeness_where_the_new_judge_passes_or_fails_itself(tmp_path, capsys):
+    """Without a share there is nothing to carry over: it is refused with what to add."""
+    scores = [case % 5 for case in range(20)]
+    one = table(tmp_path / "one.csv", FIVE, [[place] * 2 for place in scores])
+    two = table(tmp_path / "two.csv", np.array([0.0, 1.0]), [[int(place >= 3)] * 2 for place in scores])
+
+    assert main(["migrate", one, two, "--pass-mark", "4"]) == 4
+    assert "--pass-at-least" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "words", "about"),
     [
