@@ -84,7 +84,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FIELD=COLUMN",
-        help="the column of the case, the score or the repeat; score several times: a column for each ask",
+        help="the column of the case, score, repeat or group (its question); score several times: one for each ask",
     )
     option(
         "--value",

@@ -112,9 +112,8 @@ def migrate(old: Verdicts, new: Verdicts, rule: Rule) -> Migration:
     else:
         if rule.mark is None:
             raise ConfigError(
-                f"--pass-at-least: expected the share of cases that must pass, got none: "
-                f"the verdicts of {new.name} pass "
-                "or fail themselves, so no pass mark stands for the old one, but another share does"
+                "--pass-at-least: expected the share of cases that must pass, got none: the verdicts of "
+                f"{new.name} pass or fail themselves, so no pass mark stands for the old one, but another share does"
             )
         what, given = rule.kind, rule.mark
         now = new.passing(None) if what == "share" else new  # such verdicts pass or fail themselves

@@ -280,8 +280,8 @@ def _refuse_scales(said: Mapping[str, Iterable[Hashable]]) -> None:
     if shares and large:
         raise ConfigError(
             f"{shares[0]}: expected scores on one scale, got shares of 1 here and scores up to "
-            f"{max(numbers[large[0]]):g} in {'it, too' if large[0] == shares[0] else large[0]}; rescale one of them, "
-            "or say the scale of both with --scale LOW..HIGH"
+            f"{max(numbers[large[0]]):g} {'here, too' if large[0] == shares[0] else f'in {large[0]}'}; rescale one of "
+            "them, or say the scale of both with --scale LOW..HIGH"
         )
 
 

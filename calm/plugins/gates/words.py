@@ -15,11 +15,10 @@ from calm.results.parts import aligned
 from calm.results.wording import clipped
 
 WIDTH: Final = 80
-HEADS: Final = {"PASS": "GREEN (exit 0)", "FAIL": "RED (exit 1)", "UNDECIDED": "NOT DECIDED (exit 4)"}
-WHY: Final = {
-    "PASS": "The risk is at most {} of 100.",
-    "FAIL": "The risk is more than {} of 100.",
-    "UNDECIDED": "The record cannot tell whether the risk is at most {} of 100.",
+OUTCOMES: Final = {
+    "PASS": ("GREEN (exit 0)", "The risk is at most {} of 100."),
+    "FAIL": ("RED (exit 1)", "The risk is more than {} of 100."),
+    "UNDECIDED": ("NOT DECIDED (exit 4)", "The record cannot tell whether the risk is at most {} of 100."),
 }
 SOON: Final = {"given": "yours", "likely": "best guess", "sure": "sure"}
 READINGS: Final = ("the cases stay the same", "each run takes other cases of the same kind")
@@ -116,8 +115,9 @@ def in_words(found: GateRisk) -> list[str]:
         lines = [filled(told, reading)]
     else:
         red = within(found.marks[0].red, " of 100 runs").removesuffix(")")
-        head = f"{HEADS[found.outcome]}: your gate '{name}' goes red in {red}; allowed {allowed})"
-        lines = [filled(f"{head} although nothing changed.", WHY[found.outcome].format(allowed), reading)]
+        head, why = OUTCOMES[found.outcome]
+        told = f"{head}: your gate '{name}' goes red in {red}; allowed {allowed}) although nothing changed."
+        lines = [filled(told, why.format(allowed), reading)]
     lines += ["", *_marks(found)]
     if found.other is not None:
         red = within(found.other, " of 100 runs")
@@ -204,11 +204,9 @@ def migration_in_words(found: Migration, rule: Rule) -> list[str]:
 
 
 def _carried(found: Migration, mark: float) -> str:
-    between = f"({number(found.low)} to {number(found.high)})"
-    take = f"take a {{}} of {number(mark)} {between} with the new judge, in place of {found.old_mark:g}."
+    what = "pass mark" if found.what == "pass-mark" else found.what
+    told = f"The {what} of these cases is {number(found.rate)}; with the old judge it was {number(found.old_rate)}."
     if found.what == "pass-mark":
         told = f"It passes {of_hundred(found.rate)} of 100 verdicts; the old one passed {of_hundred(found.old_rate)}."
-        return f"{take.format('pass mark')} {told}"
-    what = "mean" if found.what == "mean" else "share"
-    told = f"The {what} of these cases is {number(found.rate)}; with the old judge it was {number(found.old_rate)}."
-    return f"{take.format(what)} {told}"
+    between = f"{number(found.low)} to {number(found.high)}"
+    return f"take a {what} of {number(mark)} ({between}) with the new judge, in place of {found.old_mark:g}. {told}"
