@@ -203,7 +203,7 @@ def _by_rate(passed: Asked, asked: Asked) -> tuple[float, float, float]:
         times = np.bincount(cases, minlength=len(table)).astype(float)
         return float(near[np.abs(times @ table - times @ passed.means).argmin()])
 
-    return _bounded(nearest, *table.shape, method="nearest")
+    return _bounded(nearest, len(table), len(near), "nearest")
 
 
 def _by_spread(was: Asked, now: Asked, mark: float, *, noisy: bool) -> tuple[float, float, float]:

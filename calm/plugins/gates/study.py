@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from math import floor
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from calm.core.claims import Claim, Estimate, decide
 from calm.errors import ConfigError
 from calm.plugins.gates.risk import LEVEL, Bounded, Chance, Gate
 from calm.plugins.gates.verdicts import Verdicts
 
+Why: TypeAlias = Literal["given", "likely", "sure"]
+"""A mark is the user's own, the strictest with the wanted risk, or the strictest that has it by the upper bound."""
 SCHEMA: Final = "calm-gate-risk/1"
 CAUGHT: Final = 0.8
 """The share of drops that a gate is said to catch."""
@@ -49,13 +51,13 @@ class Wishes:
 @dataclass(frozen=True, slots=True)
 class Mark:
     """
-    A mark: `given` by the user, `likely` (the strictest with the wanted risk), or `sure` (so by the upper bound).
+    A mark, and what is known of it.
 
     `red` is how often it is red though nothing changed, `missed` how often green though the mean fell by the wanted
     drop, `catches` the smallest drop that it sees in four of five runs.
     """
 
-    why: Literal["given", "likely", "sure"]
+    why: Why
     mark: float
     red: Bounded
     missed: Bounded | None
@@ -172,7 +174,7 @@ def gate_risk(verdicts: Verdicts, rule: Rule, wishes: Wishes) -> GateRisk:
     if cases < 2:
         raise ConfigError(f"{verdicts.name}: expected two cases or more, got {cases}")
 
-    def marked(why: Literal["given", "likely", "sure"], mark: float, shown: float) -> Mark:
+    def marked(why: Why, mark: float, shown: float) -> Mark:
         missed = None
         if wishes.drop is not None:
             red = chance.bounded(mark, wishes.drop)
@@ -180,7 +182,8 @@ def gate_risk(verdicts: Verdicts, rule: Rule, wishes: Wishes) -> GateRisk:
         return Mark(why, shown, chance.bounded(mark), missed, chance.smallest_caught(mark, 1 - CAUGHT))
 
     marks = [] if rule.mark is None else [marked("given", upright(rule.mark), rule.mark)]
-    for why, surely in (("likely", False), ("sure", True)):
+    proposed: dict[Why, bool] = {"likely": False, "sure": True}
+    for why, surely in proposed.items():
         mark = chance.highest(wishes.risk, surely=surely)
         if mark is not None:
             marks.append(marked(why, mark, _short(upright(mark), chance.spacing, down=means.scale.best == "high")))
