@@ -115,7 +115,7 @@ def _wanted(options: argparse.Namespace) -> tuple[Rule, Wishes]:
         if value is not None and not isfinite(value)
     ]
     shares, mean = share is not None or mark is not None, next((one for one in means.values() if one is not None), None)
-    if shares and mean is not None:
+    if mark is not None and mean is not None and share is None:
         problems.append("--pass-mark: expected it with --pass-at-least, got a gate on the mean; leave one of them out")
     if not 1 <= options.asks <= MOST_ASKS:
         problems.append(f"--asks: expected a whole number from 1 to {MOST_ASKS}, got {options.asks}")
@@ -172,9 +172,6 @@ def _gate_risk(options: argparse.Namespace) -> int:
     verdicts = _read(options.files, options.map, options.scale, options)
     if rule.kind == "mean" and rule.mark is None and verdicts.plain:
         rule = replace(rule, kind="share", least=rule.asks // 2 + 1)
-    width = 1.0 if rule.kind == "share" else verdicts.scale.high - verdicts.scale.low
-    if wishes.drop is not None and wishes.drop >= width:
-        raise ConfigError(f"--drop: expected less than the whole scale, which is {width:g} wide, got {wishes.drop:g}")
     found = gate_risk(verdicts, rule, wishes)
     _say(found, [*read_in_words(verdicts), "", *in_words(found)], options)
     return {"FAIL": REFUSED, "UNDECIDED": CONFIGURATION}.get(str(found.outcome), DONE)

@@ -22,7 +22,7 @@ from calm.core.claims import Claim, Estimate, decide
 from calm.errors import FEW, ConfigError, few_of
 from calm.plugins.gates.risk import LEVEL, Asked, Bounded
 from calm.plugins.gates.study import Rule, chance_of, judged
-from calm.plugins.gates.verdicts import Verdicts
+from calm.plugins.gates.verdicts import Verdicts, refuse_kinds
 from calm.results.wording import clipped
 from calm.statistics.association import spearman
 from calm.statistics.power import uniforms
@@ -48,7 +48,7 @@ class Ranks:
     """
     The rank correlation of the means of both judges.
 
-    `most` is what their noise permits (1 where a record has no repeats, which show it); `alike` is a share of it.
+    `most` is what noise would make of 1 (1 where a record has no repeats, which show it); `alike` is a share of it.
     """
 
     value: float
@@ -96,7 +96,7 @@ def migrate(old: Verdicts, new: Verdicts, rule: Rule) -> Migration:
     Return the gate of a rule for another judge.
 
     Raises:
-        ConfigError: other cases, too few, a judge that says the same of all, or a mark beyond the scale of the old one.
+        ConfigError: other tasks or cases, too few, a judge that says the same of all, or a mark beyond the old scale.
     """
     old, new = _paired(old, new)
     cases, was = len(old.cases), judged(old, rule)
@@ -148,6 +148,7 @@ def migrate(old: Verdicts, new: Verdicts, rule: Rule) -> Migration:
 
 
 def _paired(old: Verdicts, new: Verdicts) -> tuple[Verdicts, Verdicts]:
+    refuse_kinds({old.name: old.kind, new.name: new.kind})
     known = {*old.cases, *old.silent}, {*new.cases, *new.silent}
     if known[0] != known[1]:
         alone = [sorted(known[0] - known[1]), sorted(known[1] - known[0])]

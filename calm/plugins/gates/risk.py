@@ -44,6 +44,8 @@ SMOOTH: Final = 0.56
 """The constant of Berry and Esseen (Shevtsova 2010): how far a sum is from the normal curve at most."""
 NEVER: Final = 1e-9
 """A probability that is 0 but for rounding."""
+MOST_MORE: Final = 50
+"""So many asks of each case are advised at most."""
 TILT: Final = 60.0
 """The farthest tilt over the whole scale."""
 
@@ -351,7 +353,11 @@ class Chance:
         return max(1, ceil((float(ndtri(1 - risk)) * now + float(ndtri(1 - missed)) * then) ** 2 / drop**2))
 
     def asks_needed(self, mark: float, risk: float) -> int | None:
-        """Return about how many asks of each case decide in four of five records whether the risk is at most this."""
+        """
+        Return about how many asks of each case decide in four of five records whether the risk is at most this.
+
+        None: too many to advise.
+        """
         mean, spread = self.centre()
         if self.gate.fresh or not spread:
             return None
@@ -359,7 +365,7 @@ class Chance:
         apart = abs(z - float(ndtri(risk)))
         more = (1.6449 + 0.8416) ** 2 / (apart**2) if apart else float("inf")
         mine = self.asked.repeats.mean() * self.error**2 / spread**2  # by how much one ask is told more of
-        return ceil(more * mine) if self.asked.repeats.max() < more * mine <= 1000 else None
+        return ceil(more * mine) if self.asked.repeats.max() < more * mine <= MOST_MORE else None
 
 
 def _passing(shares: Floats) -> Floats:

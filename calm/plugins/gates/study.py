@@ -163,7 +163,7 @@ def gate_risk(verdicts: Verdicts, rule: Rule, wishes: Wishes) -> GateRisk:
     means = judged(verdicts, rule)
     upright, cases = means.scale.upright, len(means.cases)
     chance = chance_of(means, rule)
-    known = means.asked.repeated
+    known, room = means.asked.repeated, chance.centre()[0] - means.asked.low
     if not known and (not rule.fresh or rule.asks > 1):
         raise ConfigError(
             f"{verdicts.name}: expected several verdicts on each case, got one: how far the judge differs from itself "
@@ -173,6 +173,11 @@ def gate_risk(verdicts: Verdicts, rule: Rule, wishes: Wishes) -> GateRisk:
         )
     if cases < 2:
         raise ConfigError(f"{verdicts.name}: expected two cases or more, got {cases}")
+    if wishes.drop is not None and wishes.drop >= room:
+        raise ConfigError(
+            f"--drop: expected less than {room:.3g}, by which the {rule.kind} lies above the low end, got "
+            f"{wishes.drop:g}"
+        )
 
     def marked(why: Why, mark: float, shown: float) -> Mark:
         missed = None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from calm.cases.foreign.columns import NOTHING, is_number, unknown_columns
 from calm.cases.foreign.records import Row, Table, load, names_of, written
-from calm.cases.logs.judgments import Judgment, scaled
+from calm.cases.logs.judgments import Judgment, scaled, usual_scale
 from calm.core.agreement import on_scale
 from calm.core.trials import Trial
 from calm.core.verdict import Criteria, Scale, Score, Verdict, code, readable
@@ -24,6 +26,10 @@ from calm.results.wording import clipped
 Said: TypeAlias = tuple[str, str, Hashable]
 """A case, what it is about (such as its question), and what the judge said of it in one ask (None: no verdict)."""
 
+Kind: TypeAlias = Literal["score", "pairwise", "label"]
+"""What a run says of an answer: its score, or whether its preference or class is right by the gold label."""
+
+KINDS: Final[Mapping[Kind, str]] = {"score": "scores of an answer", "pairwise": "verdicts on pairs", "label": "classes"}
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "case": ("case", "case_id", "id", "test", "test_id", "item", "item_id", "question_id", "name", "question", "input"),
     "score": ("score", "verdict", "pass", "passed", "success", "rating", "result", "value"),
@@ -54,6 +60,10 @@ WIDEST: Final = 1e9
 """The widest scale."""
 FAR: Final = 10.0
 """Beside shares of 1, scores that all lie beyond this one are on another scale."""
+WIDER: Final = 5.0
+"""One score that makes the usual scale of all others more than so many times as wide is likely a slip."""
+ENOUGH: Final = 10
+"""Of fewer scores none is likely a slip."""
 _RESULTS: Final = "results.json"
 
 
@@ -63,7 +73,8 @@ class Verdicts:
     What a judge said: the cases by name, and their asks as numbers, with the high end of the scale good.
 
     `scale.upright` turns a number of the judge so, and back. `unread` asks hold no verdict, `silent` cases none in any
-    ask: both are left out. `groups` counts what the cases are about, such as their questions.
+    ask: both are left out. `groups` counts what the cases are about, such as their questions. `kind` is None for a
+    table, and where the user said what a verdict is worth.
     """
 
     name: str
@@ -73,11 +84,12 @@ class Verdicts:
     unread: int
     silent: tuple[str, ...]
     groups: int
+    kind: Kind | None
 
     @property
     def plain(self) -> bool:
-        """Whether the verdicts are 0 and 1 alone."""
-        return bool(np.isin(self.asked.values, (0.0, 1.0)).all())
+        """Whether the verdicts are the ends of a scale from 0 to 1."""
+        return (self.asked.low, self.asked.high) == (0, 1) and bool(np.isin(self.asked.values, (0.0, 1.0)).all())
 
     def of(self, names: Sequence[str]) -> Verdicts:
         """Return the verdicts on some of the cases, in their order."""
@@ -98,8 +110,8 @@ class Verdicts:
         if mark is None and not self.plain:
             low, high = sorted(self.scale.upright(float(end)) for end in (values.min(), values.max()))
             raise ConfigError(
-                f"{self.name}: expected verdicts that pass or fail, got scores from {low:g} to {high:g}; say from "
-                "which score on a case passes: --pass-mark X"
+                f"{self.name}: expected verdicts that pass or fail, got scores from {low:g} to {high:g} on a scale "
+                f"from {self.scale.low:g} to {self.scale.high:g}; say the worst score that passes: --pass-mark X"
             )
         limit = 1.0 if mark is None else self.scale.upright(mark)
         asked = Asked(self.asked.of, (values >= limit - 1e-9).astype(float), 0.0, 1.0)
@@ -130,17 +142,20 @@ def read_verdicts(
     columns, meant = _columns(maps), _words(words)
     nothing = meant.pop("", None)
     name = few_of([str(path) for path in paths], FEW)
-    files: dict[str, list[Said]] = {}
+    sources: dict[str, list[Said]] = {}
+    kinds: dict[str, Kind | None] = {}
     for path in paths:
         if _is_record(path):
-            files[str(path)], own = _recorded(path, meant)
+            sources[str(path)], own, kinds[str(path)] = _recorded(path, meant)
             scale = scale or own
         else:
-            files[str(path)] = list(_tabled(load(path), columns, meant))
-    said = [ask for file in files.values() for ask in file]
+            sources |= _tabled(load(path, what="verdicts in a table, or results of a run"), columns, meant)
+    refuse_kinds(kinds)
+    said = [ask for asks in sources.values() for ask in asks]
     distinct = [value for value in dict.fromkeys(value for _, _, value in said) if value is not None]
     if scale is None:
-        _refuse_scales({file: {value for _, _, value in asks} for file, asks in files.items()})
+        _refuse_slip(name, said)
+        _refuse_scales({source: {value for _, _, value in asks} for source, asks in sources.items()})
     try:
         placed = scaled([Judgment(name, "", "", (), value) for value in distinct], meant, scale)
     except ConfigError as error:
@@ -162,7 +177,25 @@ def read_verdicts(
     asked = Asked(of, np.array([scale.upright(value) for _, _, value in read]), scale.low, scale.high)
     silent = tuple(dict.fromkeys(case for case, _, _ in said if case not in place))
     groups = len({group for _, group, _ in read})
-    return Verdicts(name, tuple(place), asked, scale, len(said) - len(read), silent, groups)
+    kind = next((one for one in kinds.values() if one), None)
+    return Verdicts(name, tuple(place), asked, scale, len(said) - len(read), silent, groups, kind)
+
+
+def refuse_kinds(kinds: Mapping[str, Kind | None]) -> None:
+    """
+    Refuse the verdicts of judges with different tasks.
+
+    Raises:
+        ConfigError: a record of one kind, and a record of another.
+    """
+    known = {name: kind for name, kind in kinds.items() if kind}
+    first = next(iter(known), "")
+    for name, kind in known.items():
+        if kind != known[first]:
+            raise ConfigError(
+                f"{name}: expected {KINDS[known[first]]}, as in {first}, got {KINDS[kind]}: these judges have "
+                "different tasks, so a mark of the one means nothing for the other; give judges of one task"
+            )
 
 
 def _columns(maps: Sequence[str]) -> dict[str, list[str]]:
@@ -200,8 +233,10 @@ def _is_record(path: Path) -> bool:
     return False
 
 
-def _tabled(table: Table, named: Mapping[str, Sequence[str]], words: Mapping[str, float | None]) -> Iterator[Said]:
-    """Yield the asks of a table."""
+def _tabled(
+    table: Table, named: Mapping[str, Sequence[str]], words: Mapping[str, float | None]
+) -> dict[str, list[Said]]:
+    """Return the asks of a table, by the column where it has several of them."""
     flat = {f"{field}.{n}" if n else field: one for field in named for n, one in enumerate(named[field])}
     if unknown := unknown_columns(flat, table):
         raise ConfigError(unknown)
@@ -213,6 +248,8 @@ def _tabled(table: Table, named: Mapping[str, Sequence[str]], words: Mapping[str
             f"{table.name}: expected a column that names the cases, got {names_of(table.columns)}; name it: "
             "--map case=COLUMN"
         )
+    names = [f"{table.name}: {column}" if len(scores) > 1 else table.name for column in scores]
+    found: dict[str, list[Said]] = {one: [] for one in names}
     seen: dict[tuple[str, str], int] = {}
     for record, row in enumerate(table.rows, 1):
         name = str(record) if case is None else _name(row, case)
@@ -224,8 +261,9 @@ def _tabled(table: Table, named: Mapping[str, Sequence[str]], words: Mapping[str
                 f"{_name(row, repeat)!r}, got another one in record {first}; keep one, or number the asks"
             )
         about = name if group is None else _name(row, group) or name
-        for column in scores:
-            yield name, about, _value(row.get(column), words)
+        for source, column in zip(names, scores, strict=True):
+            found[source].append((name, about, _value(row.get(column), words)))
+    return found
 
 
 def _refuse_metrics(table: Table) -> None:
@@ -268,15 +306,34 @@ def _value(value: object, words: Mapping[str, float | None]) -> str | None:
     return None if not word or (word.lower() in SILENT and word not in words) else word
 
 
+def _refuse_slip(name: str, said: Sequence[Said]) -> None:
+    """Refuse one score that is far outside of all others."""
+    counts = Counter(float(str(one)) for _, _, one in said if is_number(str(one)))
+    ordered = sorted(counts)
+    for slip, others in zip(ordered[-1:] + ordered[:1], (ordered[:-1], ordered[1:]), strict=True):
+        alone = counts[slip] == 1 and len(others) > 1 and counts.total() >= ENOUGH
+        if alone and _wide(ordered) > WIDER * _wide(others):
+            case = next(one for one, _, value in said if is_number(str(value)) and float(str(value)) == slip)
+            raise ConfigError(
+                f"{name}: case {clipped(case, _LONG)!r}: expected a score like all others, {others[0]:g} to "
+                f"{others[-1]:g}, got {slip:g}; correct it, or say the scale if it is right: --scale LOW..HIGH"
+            )
+
+
+def _wide(scores: Sequence[float]) -> float:
+    """Return how wide the usual scale of some scores is."""
+    try:
+        scale = usual_scale(scores)
+    except ConfigError:
+        return inf
+    return scale.high - scale.low
+
+
 def _refuse_scales(said: Mapping[str, Iterable[Hashable]]) -> None:
-    """Refuse shares of 1 beside larger scores: in another file, or in the same one where nothing lies between."""
-    numbers = {file: [float(str(one)) for one in values if is_number(str(one))] for file, values in said.items()}
-    shares = [
-        file
-        for file, found in numbers.items()
-        if any(0 < one < 1 for one in found) and all(one <= 1 or one > FAR for one in found)
-    ]
-    large = [file for file, found in numbers.items() if found and max(found) > 1]
+    """Refuse shares of 1 beside larger scores: in another file or column, or in the same one where it looks so."""
+    numbers = {source: [float(str(one)) for one in values if is_number(str(one))] for source, values in said.items()}
+    shares = [source for source, found in numbers.items() if _holds_shares(found)]
+    large = [source for source, found in numbers.items() if found and max(found) > 1]
     if shares and large:
         raise ConfigError(
             f"{shares[0]}: expected scores on one scale, got shares of 1 here and scores up to "
@@ -285,9 +342,16 @@ def _refuse_scales(said: Mapping[str, Iterable[Hashable]]) -> None:
         )
 
 
-def _recorded(path: Path, words: Mapping[str, float | None]) -> tuple[list[Said], Scale | None]:
+def _holds_shares(found: Sequence[float]) -> bool:
+    """Return whether scores are shares of 1, maybe beside others: nothing is near 1, or only shares have fractions."""
+    small, large = [one for one in found if 0 < one < 1], [one for one in found if one > 1]
+    apart = all(one > FAR for one in large)
+    return bool(small) and (apart or (any(one % 0.5 for one in small) and not any(one % 1 for one in large)))
+
+
+def _recorded(path: Path, words: Mapping[str, float | None]) -> tuple[list[Said], Scale | None, Kind | None]:
     """
-    Return the clean asks of a run of calm, and the scale of its judge.
+    Return the clean asks of a run of calm, the scale of its judge, and what the verdicts are.
 
     A rubric is the share of its points; a preference or a class is right or wrong by the gold label, unless `words`
     say what it is worth.
@@ -311,7 +375,11 @@ def _recorded(path: Path, words: Mapping[str, float | None]) -> tuple[list[Said]
         kinds = list(dict.fromkeys(str(code(v)) for row in rows for v in row.clean if readable(v)))
         values = " ".join(f"--value {one}=1" for one in kinds[:2]) or "--value WORD=1"
         raise ConfigError(f"{place}: no verdict has a gold label; say what each verdict is worth, such as {values}")
-    return found, scale if family_of(audit.judge.task) == "score" else Scale(0.0, 1.0)
+    family = family_of(audit.judge.task)
+    kind: Kind | None = "score" if family in ("score", "rubric") else None
+    if family in ("pairwise", "label") and not words:
+        kind = "pairwise" if family == "pairwise" else "label"
+    return found, scale if family == "score" else Scale(0.0, 1.0), kind
 
 
 def _worth(verdict: Verdict, row: Trial, scale: Scale, words: Mapping[str, float | None]) -> Hashable:

@@ -20,6 +20,10 @@ OUTCOMES: Final = {
     "FAIL": ("RED (exit 1)", "The risk is more than {} of 100."),
     "UNDECIDED": ("NOT DECIDED (exit 4)", "The record cannot tell whether the risk is at most {} of 100."),
 }
+RIGHT: Final = {
+    "pairwise": "A verdict passes if it picks the better answer, by the gold label.",
+    "label": "A verdict passes if it is the class of the gold label.",
+}
 SOON: Final = {"given": "yours", "likely": "best guess", "sure": "sure"}
 READINGS: Final = ("the cases stay the same", "each run takes other cases of the same kind")
 """What a risk is about, by whether the cases are fresh."""
@@ -70,10 +74,13 @@ def read_in_words(verdicts: Verdicts) -> list[str]:
     each = f"{most} verdict{'s' * (most > 1)}" if fewest == most else f"{fewest} to {most} verdicts"
     good = ", where low is good" if verdicts.scale.best == "low" else ""
     told = f"{verdicts.name}: {len(verdicts.cases):,} cases with {each} each"
-    lines = [filled(f"{told}, on a scale from {asked.low:g} to {asked.high:g}{good}.")]
+    right = RIGHT.get(verdicts.kind or "")
+    lines = [filled(f"{told}{f'. {right}' if right else f', on a scale from {asked.low:g} to {asked.high:g}{good}.'}")]
     if verdicts.unread:
-        fix = "If your gate counts them as failed, say what they are worth: --value WORD=NUMBER, or --value =NUMBER."
-        lines.append(filled(f"{verdicts.unread:,} asks without a verdict are left out.", fix))
+        many, worst = verdicts.unread > 1, verdicts.scale.upright(asked.low)
+        told = f"{verdicts.unread:,} ask{'s' * many} without a verdict {'are' if many else 'is'} left out."
+        fix = f"If your gate counts an empty cell as failed: --value ={worst:g}; a word: --value WORD={worst:g}."
+        lines.append(filled(told, fix))
     if 1 < verdicts.groups < len(verdicts.cases):
         told = f"These cases are about {verdicts.groups:,} questions, or groups, and count as independent:"
         lines.append(filled(told, "bounds over other cases may be too narrow."))
@@ -111,7 +118,7 @@ def in_words(found: GateRisk) -> list[str]:
     name = rule_in_words(rule, found.chance.gate.cases, low_is_good=found.verdicts.scale.best == "low")
     reading = READINGS[rule.fresh].capitalize() + ("." if rule.fresh else ", and only the judge's noise differs.")
     if found.outcome is None:
-        told = f"Gate: {name}, without a mark yet. By the record its mean is {number(found.centre)}."
+        told = f"Gate: {name}, without a mark yet. By the record its {rule.kind} is {number(found.centre)}."
         lines = [filled(told, reading)]
     else:
         red = within(found.marks[0].red, " of 100 runs").removesuffix(")")
@@ -133,21 +140,32 @@ def in_words(found: GateRisk) -> list[str]:
     if found.chance.roughness:
         how = f"by the normal curve, which is off by at most {100 * found.chance.roughness:.1f} of 100 runs"
     bounds = "In brackets: a lower and an upper bound; each is right for 95 of 100 records."
-    return [*lines, "", filled(f"Computed {how}.", bounds)]
+    more = ""
+    if asked.shared and not (rule.fresh and rule.asks == 1):
+        more = f"Few asks show too little noise, so {of_hundred(asked.shared)} % of each case's verdicts are taken"
+        more += " from those of all cases."
+    return [*lines, "", filled(f"Computed {how}.", more, bounds)]
 
 
 def _marks(found: GateRisk) -> Iterable[str]:
     drop, allowed = found.wishes.drop, of_hundred(found.wishes.risk)
     missed = [] if drop is None else [f"green, worse by {drop:g}"]
-    table = [["mark", "", "red, unchanged", *missed, "sees a drop of"]]
+    change = "rise" if found.rule.kind == "mean" and found.verdicts.scale.best == "low" else "drop"
+    table = [["mark", "", "red, unchanged", *missed, f"sees a {change} of"]]
+    caught: dict[str, str] = {}
     for one in found.marks:
         green = [] if one.missed is None else [within(one.missed)]
-        caught = "none" if one.catches is None else number(one.catches) if one.red.value < CAUGHT else "any"
-        table.append([f"{one.mark:g}", SOON[one.why], within(one.red), *green, caught])
-    head = f"How many of 100 runs (in the last column: the smallest drop that turns {100 * CAUGHT:.0f} red):"
+        caught[one.why] = "none" if one.catches is None else number(one.catches) if one.red.value < CAUGHT else "any"
+        table.append([f"{one.mark:g}", SOON[one.why], within(one.red), *green, caught[one.why]])
+    head = f"How many of 100 runs (in the last column: the smallest {change} that turns {100 * CAUGHT:.0f} red):"
     marks = {one.why: f"{one.mark:g}" for one in found.marks}
     if "sure" not in marks:
-        advice = f"No mark has a risk that is surely at most {allowed} of 100."
+        advice = f"No mark has a risk that is surely at most {allowed} of 100: ask about more cases, or more often."
+    elif found.outcome == "PASS":
+        advice = f"Your mark will do. The strictest with a risk that is surely at most {allowed} of 100 is "
+        advice += f"{marks['sure']}: it sees a {change} of {caught['sure']}, yours one of {caught['given']}."
+        if caught["sure"] == caught["given"]:
+            advice = f"Your mark is the strictest with a risk that is surely at most {allowed} of 100."
     else:
         advice = f"Take {marks['sure']}: by the upper bound its risk is at most {allowed} of 100."
         advice += f" The best guess alone says {marks['likely']}."
@@ -173,19 +191,26 @@ def migration_in_words(found: Migration, rule: Rule) -> list[str]:
     """Return what a gate becomes with another judge."""
     ranks = found.ranks
     told = f"The two judges rank the {found.cases:,} cases with a correlation of {ranks.value:.2f}"
-    told += "" if ranks.most == 1 else f"; their own noise permits {ranks.most:.2f}"
+    told += "" if ranks.most == 1 else f"; noise alone would lower 1 to about {ranks.most:.2f}"
+    needed = f"at least {LEAST_ALIKE * ranks.most:.2f} is needed"
     if found.outcome == "FAIL":
         head = "NO MARK (exit 1): the judges do not rank the cases alike, so no mark passes the same systems."
         turned = "They rank in opposite ways: are low scores good on one scale alone?" if ranks.alike.high < 0 else ""
-        return [filled(head, turned), "", filled(f"{told}, and {LEAST_ALIKE:g} of that is the least.")]
+        return [filled(head, turned), "", filled(f"{told}, and {needed}.")]
     if found.mark is None:
         head = (
             f"NO MARK (exit 1): the {found.what} that stands for {found.old_mark:g} lies beyond the new judge's scale."
         )
         return [filled(head), "", filled(f"{told}.")]
-    few = "" if found.outcome == "PASS" else "But the cases are too few to show that the judges rank them alike."
-    head = "MARK FOUND (exit 0)" if found.outcome == "PASS" else "NOT DECIDED (exit 4)"
-    lines = [filled(f"{head}: {_carried(found, found.mark)}", few), "", filled(f"{told}.")]
+    carried = _carried(found, found.mark)
+    if found.outcome == "PASS":
+        lines = [filled(f"MARK FOUND (exit 0): {carried}"), "", filled(f"{told}.")]
+    else:
+        seem = "seem" if ranks.alike.value >= LEAST_ALIKE else "do not seem"
+        head = f"NOT DECIDED (exit 4): the judges {seem} to rank the cases alike, but these are too few to be sure."
+        low, high = ranks.alike.low * ranks.most, max(ranks.value, ranks.alike.high * ranks.most)
+        open_ = f"{told}. It may lie from {low:.2f} to {high:.2f}, and {needed}."
+        lines = [filled(head), "", filled(open_), "", filled(f"If they do, {carried}")]
     if found.differ is not None:
         noise = [
             f" The {name} judge differs from itself in {of_hundred(one)}."
