@@ -62,8 +62,8 @@ FAR: Final = 10.0
 """Beside shares of 1, scores that all lie beyond this one are on another scale."""
 WIDER: Final = 5.0
 """One score that makes the usual scale of all others more than so many times as wide is likely a slip."""
-ENOUGH: Final = 10
-"""Of fewer scores none is likely a slip."""
+LEAST_VALUES, ENOUGH = 3, 10
+"""Of fewer different scores, or fewer scores, none is likely a slip."""
 _RESULTS: Final = "results.json"
 
 
@@ -310,9 +310,10 @@ def _refuse_slip(name: str, said: Sequence[Said]) -> None:
     """Refuse one score that is far outside of all others."""
     counts = Counter(float(str(one)) for _, _, one in said if is_number(str(one)))
     ordered = sorted(counts)
-    for slip, others in zip(ordered[-1:] + ordered[:1], (ordered[:-1], ordered[1:]), strict=True):
-        alone = counts[slip] == 1 and len(others) > 1 and counts.total() >= ENOUGH
-        if alone and _wide(ordered) > WIDER * _wide(others):
+    if len(ordered) < LEAST_VALUES or counts.total() < ENOUGH:
+        return
+    for slip, others in ((ordered[-1], ordered[:-1]), (ordered[0], ordered[1:])):
+        if counts[slip] == 1 and _wide(ordered) > WIDER * _wide(others):
             case = next(one for one, _, value in said if is_number(str(value)) and float(str(value)) == slip)
             raise ConfigError(
                 f"{name}: case {clipped(case, _LONG)!r}: expected a score like all others, {others[0]:g} to "

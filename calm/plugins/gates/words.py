@@ -141,7 +141,7 @@ def in_words(found: GateRisk) -> list[str]:
         how = f"by the normal curve, which is off by at most {100 * found.chance.roughness:.1f} of 100 runs"
     bounds = "In brackets: a lower and an upper bound; each is right for 95 of 100 records."
     more = ""
-    if asked.shared and not (rule.fresh and rule.asks == 1):
+    if asked.noisy and asked.shared and not (rule.fresh and rule.asks == 1):
         more = f"Few asks show too little noise, so {of_hundred(asked.shared)} % of each case's verdicts are taken"
         more += " from those of all cases."
     return [*lines, "", filled(f"Computed {how}.", more, bounds)]
