@@ -207,7 +207,8 @@ def migration_in_words(found: Migration, rule: Rule) -> list[str]:
         lines = [filled(f"MARK FOUND (exit 0): {carried}"), "", filled(f"{told}.")]
     else:
         seem = "seem" if ranks.alike.value >= LEAST_ALIKE else "do not seem"
-        head = f"NOT DECIDED (exit 4): the judges {seem} to rank the cases alike, but these are too few to be sure."
+        head = f"NOT DECIDED (exit 4): the judges {seem} to rank the cases alike, but "
+        head += f"{found.cases:,} cases are too few to be sure."
         low, high = ranks.alike.low * ranks.most, max(ranks.value, ranks.alike.high * ranks.most)
         open_ = f"{told}. It may lie from {low:.2f} to {high:.2f}, and {needed}."
         lines = [filled(head), "", filled(open_), "", filled(f"If they do, {carried}")]
