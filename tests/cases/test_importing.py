@@ -499,6 +499,8 @@ def test_many_faults_are_counted(tmp_path):
         ("f.jsonl", b'{"a": 1}\n{"a": "b\n', "record 2: column 7: expected JSON, got an error: a text that is not"),
         ("f.json", b'[{"a": "b\n}]', "line 1, column 10: expected JSON, got an error: a text that is not closed"),
         ("f.jsonl", b"3\n", "record 1: record: expected a JSON object, got 3"),
+        ("f.json", b'{"rows": [\n{"a": 1}]}', "expected a list of records, or one JSON object a line, got an object"),
+        ("f.json", b'{"schema": "calm-design/1"}', "expected a table, got a record of another kind (calm-design/1)"),
         ("f.csv", b"a,a\n1,2\n", "expected columns with names that differ, got 'a' twice"),
         ("f.csv", b"a,b\n1\n", "record 1: line 2: expected 2 cells as in the first line, got 1; mind the quotes"),
         ("f.csv", b'a,b\n1,"2\n', "record 1: line 2: expected CSV, got an error: unexpected end of data"),
@@ -528,6 +530,7 @@ def test_a_broken_parquet_file_is_refused(tmp_path):
 def test_a_folder_or_a_missing_file_is_refused(tmp_path):
     """The message says which it is."""
     assert "is a folder" in problems(tmp_path)[0]
+    assert problems(tmp_path / "nothere")[0].startswith("there is no such file")
     assert "no such file" in problems(tmp_path / "none.csv")[0]
 
 

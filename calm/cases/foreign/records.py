@@ -284,26 +284,29 @@ def _other_kind(path: Path) -> str:
     )
 
 
-def load(path: Path, kind: Kind | None = None) -> Table:
+def load(path: Path, kind: Kind | None = None, what: str = "a table or other cases") -> Table:
     """
     Return the records of a file.
 
     Args:
         path: the file.
         kind: how it is written; None: as its name ends.
+        what: what was expected, for a file that cannot be read.
 
     Raises:
         ConfigError: a file that cannot be read, is of another kind, or has no records; or all its faulty records.
     """
     kind = kind or ENDINGS.get(path.suffix.lower())
     if path.is_dir():
-        raise ConfigError(unopened(path, IsADirectoryError(), "a table or other cases"))
+        raise ConfigError(unopened(path, IsADirectoryError(), what))
     if kind is None:
+        if not path.exists():
+            raise ConfigError(unopened(path, FileNotFoundError(), what))
         raise ConfigError(_other_kind(path))
     try:
         data = read_bytes(path)
     except OSError as error:
-        raise ConfigError(unopened(path, error, "a table or other cases")) from error
+        raise ConfigError(unopened(path, error, what)) from error
     except ConfigError:
         raise
     except ValueError as error:
@@ -353,6 +356,7 @@ def _json(path: Path, text: str) -> Table:
         except ValueError as error:
             raise ConfigError(f"{path}: {error}") from error
         lines = [line for line in text.split("\n") if line.strip()]
+        _refuse_object(path, body, len(lines))
         items = [_decoded(faults, record, line) for record, line in enumerate(lines, 1)]
     faults.settle()
     for record, item in enumerate(items, 1):
@@ -361,6 +365,22 @@ def _json(path: Path, text: str) -> Table:
     faults.settle()
     rows = tuple(item for item in items if isinstance(item, dict))
     return Table(str(path), tuple(dict.fromkeys(key for row in rows for key in row)), rows)
+
+
+def _refuse_object(path: Path, body: str, lines: int) -> None:
+    """Refuse a file that is one JSON object over several lines, or a record of calm, which is no table."""
+    try:
+        whole = json_of(body)
+    except ValueError:
+        return
+    schema = str(whole.get("schema", "")) if isinstance(whole, dict) else ""
+    if schema.startswith("calm-"):
+        raise ConfigError(f"{path}: expected a table, got a record of another kind ({schema}); give a file of rows")
+    if lines > 1:
+        raise ConfigError(
+            f"{path}: expected a list of records, or one JSON object a line, got {shown(whole)} over {lines:,} lines; "
+            "give the list in it as a file of its own"
+        )
 
 
 def _decoded(faults: Faults, record: int, text: str) -> object:

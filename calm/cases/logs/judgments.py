@@ -203,8 +203,8 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float | None], sca
     if beyond:
         steps = "" if scale.step is None else f" in steps of {scale.step:g}"
         raise ConfigError(
-            f"expected scores from {scale.low:g} to {scale.high:g}{steps}, got {beyond[0]:g}; say the scale with "
-            "--scale LOW..HIGH or LOW..HIGH/STEP"
+            f"expected scores from {scale.low:g} to {scale.high:g}{steps}, got {beyond[0]:g}; correct it, or "
+            "say the scale with --scale LOW..HIGH or LOW..HIGH/STEP"
         )
     if any(isinstance(value, str) and value.strip().lower() == NO_ANSWER for value in said if value == "N"):
         notes.append("N (no answer) counts as I (incorrect), as it does for Inspect")

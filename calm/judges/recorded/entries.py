@@ -56,7 +56,7 @@ def read_entries(path: Path, columns: Mapping[str, str]) -> Entries:
     Raises:
         ConfigError: a file that cannot be read, columns that it does not have, or all its faulty records.
     """
-    table = load(path)
+    table = load(path, what="a table of verdicts")
     names: dict[str, str] = {**{name: name for name in FIELDS if name in table.columns}, **columns}
     wrong = [
         f"{path}: columns: expected a column of the table, got {name} = {column!r}{nearest(column, table.columns)}"

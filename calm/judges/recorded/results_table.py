@@ -48,7 +48,7 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
         ConfigError: no table, a column that is missing or is two fields at once, a word without a known meaning, or
             two records on the same.
     """
-    table = load(path)
+    table = load(path, what="a table of verdicts")
     if unknown := unknown_columns(columns, table):
         raise ConfigError(unknown)
     verdict = columns.get(VERDICT) or _verdict_column(table)

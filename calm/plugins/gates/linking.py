@@ -9,7 +9,7 @@ cases, without the noise of repeats where both records show it. Bounds come from
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from math import atanh, sqrt, tanh
 from random import Random
@@ -20,15 +20,15 @@ import numpy as np
 
 from calm.core.claims import Claim, Estimate, decide
 from calm.errors import FEW, ConfigError, few_of
-from calm.plugins.gates.risk import LEVEL, Asked, Bounded, Chance
-from calm.plugins.gates.study import Rule, asked_of, gate_of
-from calm.plugins.gates.verdicts import Verdicts
+from calm.plugins.gates.risk import LEVEL, Asked, Bounded
+from calm.plugins.gates.study import Rule, chance_of, judged
+from calm.plugins.gates.verdicts import Verdicts, refuse_kinds
 from calm.results.wording import clipped
 from calm.statistics.association import spearman
 from calm.statistics.power import uniforms
 
 if TYPE_CHECKING:
-    from calm.plugins.gates.risk import Floats, Ints
+    from calm.plugins.gates.risk import Ints
 
 SCHEMA: Final = "calm-migrate/1"
 LEAST_ALIKE: Final = 0.5
@@ -48,7 +48,7 @@ class Ranks:
     """
     The rank correlation of the means of both judges.
 
-    `most` is what their noise permits (1 where a record has no repeats, which show it); `alike` is a share of it.
+    `most` is what noise would make of 1 (1 where a record has no repeats, which show it); `alike` is a share of it.
     """
 
     value: float
@@ -68,6 +68,7 @@ class Migration:
     """
 
     cases: int
+    groups: int
     left: int
     what: Literal["pass-mark", "mean", "share"]
     ranks: Ranks
@@ -90,80 +91,64 @@ class Migration:
         return {"schema": SCHEMA, "level": LEVEL, **asdict(self)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """The asks of one judge, cases in the order of both, with the high end good."""
-
-    verdicts: Verdicts
-    asked: Asked
-
-    def turned(self, mark: float) -> float:
-        asked = self.asked
-        return asked.low + asked.high - mark if self.verdicts.scale.best == "low" else mark
-
-    @property
-    def repeated(self) -> bool:
-        return bool((self.asked.repeats > 1).any())
-
-    def passing(self, mark: float) -> Asked:
-        """Return which asks are at a mark or better."""
-        return Asked(self.asked.of, (self.asked.values >= mark - 1e-9).astype(float), 0.0, 1.0)
-
-    def share(self, mark: float) -> Floats:
-        """Return the share of each case's asks that are at a mark or better."""
-        return self.passing(mark).means
-
-
 def migrate(old: Verdicts, new: Verdicts, rule: Rule) -> Migration:
     """
     Return the gate of a rule for another judge.
 
     Raises:
-        ConfigError: other cases, too few, a judge that says the same of all, or a mark beyond the scale of the old one.
+        ConfigError: other tasks or cases, too few, a judge that says the same of all, or a mark beyond the old scale.
     """
-    asked_of(old, rule)
-    sides = _paired(old, new)
-    cases = len(sides[0].asked.repeats)
-    ranks = _ranks(*sides)
-    alike = ranks.alike
+    old, new = _paired(old, new)
+    cases, was = len(old.cases), judged(old, rule)
+    ranks = _ranks(old, new)
     claim = Claim("rank_agreement", ">=", LEAST_ALIKE)
-    outcome = decide(Estimate(alike.value, alike.low, alike.high, cases, LEVEL), claim).value
-    what: Literal["pass-mark", "mean", "share"] = "mean" if rule.kind == "mean" else "share"
+    outcome = decide(Estimate(ranks.alike.value, ranks.alike.low, ranks.alike.high, cases, LEVEL), claim).value
+    what: Literal["pass-mark", "mean", "share"]
     if rule.kind == "share" and not new.plain:
-        what = "pass-mark"
-    theirs = replace(rule, pass_mark=None) if what == "share" else rule  # such verdicts pass or fail themselves
-    found = _by_rate(*sides, rule) if what == "pass-mark" else _by_spread(*sides, rule, theirs)
-    given = (rule.pass_mark if rule.pass_mark is not None else 1.0) if what == "pass-mark" else rule.mark
-    assert given is not None
-    mark = None if outcome == "FAIL" else found.mark
-    moved = None
-    if mark is not None:
-        moved = replace(theirs, pass_mark=sides[1].turned(mark)) if what == "pass-mark" else replace(theirs, mark=mark)
-    shares = [None if rule.kind == "mean" else sides[0].share(_pass_mark(rule, sides[0]))]
-    shares.append(None if rule.kind == "mean" or moved is None else sides[1].share(_pass_mark(moved, sides[1])))
-    both = None if shares[0] is None or shares[1] is None else (shares[0], shares[1])
+        what, given = "pass-mark", 1.0 if rule.pass_mark is None else rule.pass_mark
+        found, *ends = (new.scale.upright(one) for one in _by_rate(was.asked, new.asked))
+        exists, moved = True, replace(rule, pass_mark=found)
+        now = new.passing(found)
+    else:
+        if rule.mark is None:
+            raise ConfigError(
+                "--pass-at-least: expected the share of cases that must pass, got none: the verdicts of "
+                f"{new.name} pass or fail themselves, so no pass mark stands for the old one, but another share does"
+            )
+        what, given = rule.kind, rule.mark
+        now = new.passing(None) if what == "share" else new  # such verdicts pass or fail themselves
+        linked = _by_spread(
+            was.asked, now.asked, was.scale.upright(given), noisy=old.asked.repeated and new.asked.repeated
+        )
+        found, *ends = (now.scale.upright(one) for one in linked)
+        exists = now.asked.low < linked[0] <= now.asked.high
+        moved = replace(rule, mark=found, pass_mark=None)
+    exists = exists and outcome != "FAIL"
+    share, p, q = what != "mean", was.asked.means, now.asked.means
     return Migration(
         cases=cases,
-        left=len(set(old.silent) | set(new.silent)),
+        groups=old.groups,
+        left=len({*old.silent, *new.silent}),
         what=what,
         ranks=ranks,
         outcome=outcome,
         old_mark=given,
-        mark=mark if mark is None or what != "pass-mark" else sides[1].turned(mark),
-        low=found.ends[0],
-        high=found.ends[1],
-        old_rate=found.old_rate,
-        rate=found.rate,
-        differ=None if both is None else float((both[0] * (1 - both[1]) + both[1] * (1 - both[0])).mean()),
-        old_noise=_self_difference(sides[0].asked, shares[0]),
-        noise=_self_difference(sides[1].asked, shares[1]),
-        old_risk=_risk(sides[0].verdicts, rule),
-        risk=None if moved is None else _risk(sides[1].verdicts, moved),
-        rule=moved,
+        mark=found if exists else None,
+        low=min(ends),
+        high=max(ends),
+        old_rate=was.scale.upright(float(was.asked.means.mean())),
+        rate=now.scale.upright(float(now.asked.means.mean())),
+        differ=float((p * (1 - q) + q * (1 - p)).mean()) if exists and share else None,
+        old_noise=2 * was.asked.within if share and was.asked.repeated else None,
+        noise=2 * now.asked.within if share and exists and now.asked.repeated else None,
+        old_risk=_risk(was, rule),
+        risk=_risk(now, moved) if exists else None,
+        rule=moved if exists else None,
     )
 
 
-def _paired(old: Verdicts, new: Verdicts) -> tuple[_Side, _Side]:
+def _paired(old: Verdicts, new: Verdicts) -> tuple[Verdicts, Verdicts]:
+    refuse_kinds({old.name: old.kind, new.name: new.kind})
     known = {*old.cases, *old.silent}, {*new.cases, *new.silent}
     if known[0] != known[1]:
         alone = [sorted(known[0] - known[1]), sorted(known[1] - known[0])]
@@ -181,134 +166,75 @@ def _paired(old: Verdicts, new: Verdicts) -> tuple[_Side, _Side]:
     order = [name for name in old.cases if name in spoken]
     if len(order) < FEWEST:
         raise ConfigError(f"expected {FEWEST} cases or more with verdicts of both judges, got {len(order)}")
-    return _side(old, order), _side(new, order)
+    return old.of(order), new.of(order)
 
 
-def _side(verdicts: Verdicts, order: Sequence[str]) -> _Side:
-    place = {name: number for number, name in enumerate(order)}
-    numbers = np.array([place.get(name, -1) for name in verdicts.cases])[verdicts.asked.of]
-    upright = verdicts.upright()
-    held = numbers >= 0
-    asked = Asked(numbers[held], upright.values[held], upright.low, upright.high)
-    kept = Asked(numbers[held], verdicts.asked.values[held], upright.low, upright.high)
-    return _Side(replace(verdicts, cases=tuple(order), asked=kept), asked)
-
-
-def _ranks(old: _Side, new: _Side) -> Ranks:
+def _ranks(old: Verdicts, new: Verdicts) -> Ranks:
     """Return Spearman's correlation, with bounds by Fisher's z (its variance: Bonett & Wright 2000)."""
-    for side in (old, new):
-        means = side.asked.means
+    for one in (old, new):
+        means = one.asked.means
         if float(np.ptp(means)) < 1e-9:
             raise ConfigError(
-                f"{side.verdicts.name}: expected scores that differ between cases, got {side.turned(means[0]):g} for "
+                f"{one.name}: expected scores that differ between cases, got {one.scale.upright(means[0]):g} for "
                 f"all {len(means)}: such a judge ranks nothing, and no mark of another judge means the same"
             )
     value = spearman(old.asked.means.tolist(), new.asked.means.tolist()).value
     most = 1.0
-    if old.repeated and new.repeated:
+    if old.asked.repeated and new.asked.repeated:
         most = sqrt(_reliability(old.asked) * _reliability(new.asked)) or 1.0
     z = atanh(max(-CLOSE, min(CLOSE, value)))
-    far = NormalDist().inv_cdf(1 - LEVEL) * sqrt((1 + value**2 / 2) / (len(old.asked.means) - 3))
+    far = NormalDist().inv_cdf(1 - LEVEL) * sqrt((1 + value**2 / 2) / (len(old.cases) - 3))
     alike = (max(-1.0, min(1.0, one / most)) for one in (value, tanh(z - far), tanh(z + far)))
     return Ranks(value, most, Bounded(*alike))
 
 
 def _reliability(asked: Asked) -> float:
     """Return the share of the variance of the cases' means that is not noise."""
-    total = float(asked.means.var(ddof=1))
-    return max(0.0, 1 - float((asked.variances / asked.repeats).mean()) / total) if total else 0.0
+    return max(0.0, 1 - float(asked.errors.mean()) / float(asked.means.var(ddof=1)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Linked:
-    mark: float | None
-    ends: tuple[float, float]
-    old_rate: float
-    rate: float
+def _by_rate(passed: Asked, asked: Asked) -> tuple[float, float, float]:
+    """Return the pass mark with the nearest pass rate."""
+    marks, counts = np.unique(asked.values, return_counts=True)
+    rates = 1 - (np.cumsum(counts) - counts) / len(asked.values)
+    near = marks[np.sort(np.argsort(np.abs(rates - passed.means.mean()), kind="stable")[:MOST_MARKS])]
+    table = np.stack([Asked(asked.of, asked.values >= mark - 1e-9, 0.0, 1.0).means for mark in near], axis=1)
+
+    def nearest(cases: Ints) -> float:
+        times = np.bincount(cases, minlength=len(table)).astype(float)
+        return float(near[np.abs(times @ table - times @ passed.means).argmin()])
+
+    return _bounded(nearest, len(table), len(near), "nearest")
 
 
-def _draws(cases: int, work: int) -> Iterator[Ints]:
-    """Yield cases that are drawn again, as often as the work for each draw permits."""
-    rng = Random(0)
-    for _ in range(min(MOST_DRAWS, max(LEAST_DRAWS, WORK // (cases * work)))):
-        yield (uniforms(rng, (cases,)) * cases).astype(np.int64)
-
-
-def _pass_mark(rule: Rule, side: _Side) -> float:
-    """Return the pass mark of a rule, with the high end good."""
-    return 1.0 if rule.pass_mark is None else side.turned(rule.pass_mark)
-
-
-def _by_rate(old: _Side, new: _Side, rule: Rule) -> _Linked:
-    """Link a pass mark by equal pass rates."""
-    passed = old.share(_pass_mark(rule, old))
-    marks = np.unique(new.asked.values)
-    values, counts = np.sort(new.asked.values), len(new.asked.values)
-    rates = 1 - np.searchsorted(values, marks - 1e-9) / counts
-    near = np.sort(np.argsort(np.abs(rates - passed.mean()), kind="stable")[:MOST_MARKS])
-    table = np.stack([new.share(mark) for mark in marks[near]], axis=1)
-
-    def nearest(cases: Ints) -> int:
-        times = np.bincount(cases, minlength=len(passed)).astype(float)
-        return int(np.abs(times @ table - times @ passed).argmin())
-
-    best = nearest(np.arange(len(passed)))
-    drawn = np.array([marks[near][nearest(cases)] for cases in _draws(*table.shape)])
-    ends = _ends(new.turned(float(one)) for one in np.quantile(drawn, (LEVEL, 1 - LEVEL), method="nearest"))
-    return _Linked(float(marks[near][best]), ends, float(passed.mean()), float(table[:, best].mean()))
-
-
-def _ends(values: Iterable[float]) -> tuple[float, float]:
-    first, second = sorted(values)
-    return first, second
-
-
-def _by_spread(old: _Side, new: _Side, rule: Rule, theirs: Rule) -> _Linked:
-    """Link a mean by mean and spread."""
-    asked = [
-        side.passing(_pass_mark(of, side)) if rule.kind == "share" else side.asked
-        for side, of in ((old, rule), (new, theirs))
-    ]
-    assert rule.mark is not None
-    mine = rule.mark if rule.kind == "share" else old.turned(rule.mark)
-    noise = [
-        one.variances / one.repeats if old.repeated and new.repeated else np.zeros(len(one.means)) for one in asked
-    ]
+def _by_spread(was: Asked, now: Asked, mark: float, *, noisy: bool) -> tuple[float, float, float]:
+    """Return the mean that lies as many standard deviations of the cases from the mean of all."""
 
     def linked(cases: Ints) -> float:
-        spreads = []
-        for one, of in zip(asked, noise, strict=True):
-            means = one.means[cases]
-            seen = float(means.var(ddof=1))
-            spreads.append(sqrt(max(seen - float(of[cases].mean()), seen / 1000, 1e-12)))
-        was, now = (float(one.means[cases].mean()) for one in asked)
-        return now + spreads[1] / spreads[0] * (mine - was)
+        means, spreads = [], []
+        for one in (was, now):
+            drawn = one.means[cases]
+            seen = float(drawn.var(ddof=1))
+            noise = float(one.errors[cases].mean()) if noisy else 0.0
+            means.append(float(drawn.mean()))
+            spreads.append(sqrt(max(seen - noise, seen / 1000, 1e-12)))
+        return means[1] + spreads[1] / spreads[0] * (mark - means[0])
 
-    n = len(asked[0].means)
-    drawn = np.quantile([linked(cases) for cases in _draws(n, 10)], (LEVEL, 1 - LEVEL))
-    mark = linked(np.arange(n))
-
-    def back(value: float) -> float:
-        return value if rule.kind == "share" else new.turned(value)
-
-    ends = _ends(back(float(one)) for one in drawn)
-    means = [float(one.means.mean()) for one in asked]
-    rates = means if rule.kind == "share" else [old.turned(means[0]), new.turned(means[1])]
-    fits = asked[1].low < mark <= asked[1].high
-    return _Linked(back(mark) if fits else None, ends, *rates)
+    return _bounded(linked, len(was.means), 10)
 
 
-def _self_difference(asked: Asked, share: Floats | None) -> float | None:
-    """Return how many of two asks of a case differ, over the cases that were asked again."""
-    again = asked.repeats > 1
-    if share is None or not again.any():
+def _bounded(
+    linked: Callable[[Ints], float], cases: int, work: int, method: Literal["nearest", "linear"] = "linear"
+) -> tuple[float, float, float]:
+    """Return a mark and its bounds, by cases that are drawn again as often as the work for each draw permits."""
+    rng = Random(0)
+    times = min(MOST_DRAWS, max(LEAST_DRAWS, WORK // (cases * work)))
+    drawn = [linked((uniforms(rng, (cases,)) * cases).astype(np.int64)) for _ in range(times)]
+    low, high = np.quantile(drawn, (LEVEL, 1 - LEVEL), method=method)
+    return linked(np.arange(cases)), float(low), float(high)
+
+
+def _risk(means: Verdicts, rule: Rule) -> Bounded | None:
+    if rule.mark is None or not means.asked.repeated:
         return None
-    k = asked.repeats[again]
-    return float((2 * share[again] * (1 - share[again]) * k / (k - 1)).mean())
-
-
-def _risk(verdicts: Verdicts, rule: Rule) -> Bounded | None:
-    if rule.mark is None or verdicts.asked.repeats.max() < 2:
-        return None
-    asked, gate, turned = gate_of(verdicts, rule)
-    return Chance(asked, gate).bounded(turned(rule.mark))
+    return chance_of(means, rule).bounded(means.scale.upright(rule.mark))

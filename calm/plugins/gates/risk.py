@@ -14,12 +14,15 @@ error of the noise itself. The laws are moved by an exponential tilt, so that a 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import bdtr, bdtrc, ndtr, ndtri
 
 from calm.statistics.intervals import pad, student_quantile
 
@@ -41,6 +44,8 @@ SMOOTH: Final = 0.56
 """The constant of Berry and Esseen (Shevtsova 2010): how far a sum is from the normal curve at most."""
 NEVER: Final = 1e-9
 """A probability that is 0 but for rounding."""
+MOST_MORE: Final = 50
+"""So many asks of each case are advised at most."""
 TILT: Final = 60.0
 """The farthest tilt over the whole scale."""
 
@@ -83,6 +88,11 @@ class Asked:
         """How many asks each case has."""
         return np.bincount(self.of)
 
+    @property
+    def repeated(self) -> bool:
+        """Whether a case was asked more than once."""
+        return bool((self.repeats > 1).any())
+
     @cached_property
     def means(self) -> Floats:
         """The mean of each case."""
@@ -104,6 +114,11 @@ class Asked:
         again = self.repeats > 1
         found = self.spreads * self.repeats / np.maximum(self.repeats - 1, 1)
         return np.where(again, found, found[again].mean() if again.any() else 0.0)
+
+    @cached_property
+    def errors(self) -> Floats:
+        """The squared standard error of the mean of each case."""
+        return np.asarray(self.variances / self.repeats)
 
     @cached_property
     def within(self) -> float:
@@ -128,35 +143,26 @@ class Asked:
         return width / min(GRID, max(LEAST_GRID, MOST_POINTS // len(self.repeats) - 1))
 
     @property
-    def gridded(self) -> bool:
-        """Whether the scores have no step, and stand on a grid."""
-        return self.step not in STEPS
-
-    @property
     def steps(self) -> int:
         """How many steps the scale has."""
         return round((self.high - self.low) / self.step)
 
-    @cached_property
-    def laws(self) -> tuple[Floats, Ints]:
-        """
-        The probability of each value, for each case or group of cases that are alike, and how many cases each is.
+    @property
+    def grid(self) -> int | None:
+        """How many steps the grid has on which scores without a step stand; None for scores that have one."""
+        return None if self.step in STEPS else self.steps
 
-        Scores between two points of the grid belong to both.
-        """
-        if self.steps == 1:  # there are few different shares, however many cases
-            shares, sizes = np.unique((self.means - self.low) / (self.high - self.low), return_counts=True)
-            passing = (1 - self.shared) * shares + self.shared * float(shares @ sizes) / sizes.sum()
-            return np.stack([1 - passing, passing], axis=1), sizes
+    @cached_property
+    def laws(self) -> Floats:
+        """The probability of each value, for each case. Scores between two points of the grid belong to both."""
         place = np.clip((self.values - self.low) / self.step, 0, self.steps)
         down = np.minimum(np.floor(place + 1e-6), self.steps).astype(int)
         up = np.where(place - down > 1e-6, place - down, 0.0)
-        size = self.steps + 2
-        flat = np.bincount(self.of * size + down, 1 - up, len(self.repeats) * size)
-        flat += np.bincount(self.of * size + down + 1, up, len(self.repeats) * size)
-        shown = flat.reshape(-1, size)[:, :-1] / self.repeats[:, None]
-        laws = (1 - self.shared) * shown + self.shared * shown.mean(axis=0)
-        return np.asarray(laws), np.ones(len(laws), np.int64)
+        shown = np.zeros((len(self.repeats), self.steps + 1))
+        np.add.at(shown, (self.of, down), 1 - up)
+        np.add.at(shown, (self.of, np.minimum(down + 1, self.steps)), up)
+        shown /= self.repeats[:, None]
+        return np.asarray((1 - self.shared) * shown + self.shared * shown.mean(axis=0))
 
 
 @dataclass(frozen=True)
@@ -170,7 +176,7 @@ class Chance:
     @cached_property
     def error(self) -> float:
         """The standard error of the mean of all asks of these cases."""
-        return sqrt(float((self.asked.variances / self.asked.repeats).sum())) / len(self.asked.repeats)
+        return sqrt(float(self.asked.errors.sum())) / len(self.asked.repeats)
 
     @cached_property
     def freedom(self) -> float:
@@ -178,36 +184,26 @@ class Chance:
         if self.gate.fresh:
             return max(1.0, len(self.asked.repeats) - 1.0)
         again = self.asked.repeats > 1
-        parts = (self.asked.variances / self.asked.repeats)[again]
+        parts = self.asked.errors[again]
         squares = float((parts**2 / (self.asked.repeats[again] - 1)).sum())
         return max(1.0, float(parts.sum()) ** 2 / squares) if squares else 1.0
 
-    @cached_property
-    def _base(self) -> tuple[Floats, Ints]:
-        """The laws that the error of the record moves, of an ask of each case or of a fresh case; and their weights."""
-        laws, sizes = self.asked.laws
-        if not self.gate.fresh:
-            return laws, sizes
-        return np.average(self._of_cases(laws), axis=0, weights=sizes)[None], np.ones(1, np.int64)
-
     def _of_cases(self, laws: Floats) -> Floats:
         """Return the law of a case, by that of one of its asks."""
-        from scipy.special import bdtrc
-
         gate = self.gate
-        if not gate.least:
-            return _power(laws, gate.asks)
-        passing = bdtrc(gate.least - 1, gate.asks, laws[:, 1])
-        return np.stack([1 - passing, passing], axis=1)
+        return _passing(bdtrc(gate.least - 1, gate.asks, laws[:, 1])) if gate.least else _power(laws, gate.asks)
+
+    @cached_property
+    def _base(self) -> Floats:
+        """The laws that the error of the record moves: of an ask of each case, or of a fresh case."""
+        return self._of_cases(self.asked.laws).mean(axis=0)[None] if self.gate.fresh else self.asked.laws
 
     def _laws(self, moved: float, drop: float) -> Floats:
         """Return the law of each case, if the mean of all asks were lower by `moved` and passes by `drop`."""
-        laws, sizes = self._base
-        laws = _tilted(laws, sizes, moved / (self.asked.high - self.asked.low)) if moved else laws
+        laws = _tilted(self._base, moved / (self.asked.high - self.asked.low)) if moved else self._base
         laws = laws if self.gate.fresh else self._of_cases(laws)
-        if drop and self.gate.least and (mean := float(np.average(laws[:, 1], weights=sizes))):
-            passing = laws[:, 1] * (1 - min(1.0, drop / mean))
-            return np.stack([1 - passing, passing], axis=1)
+        if drop and self.gate.least and (mean := float(laws[:, 1].mean())):
+            return _passing(laws[:, 1] * (1 - min(1.0, drop / mean)))
         return laws
 
     def centre(self, moved: float = 0.0, drop: float = 0.0) -> tuple[float, float]:
@@ -215,9 +211,8 @@ class Chance:
         gate, asked = self.gate, self.asked
         if gate.least:
             passing = self._laws(moved, drop)[:, 1]
-            sizes = self._base[1]
-            mean = float(np.average(passing, weights=sizes))
-            each = mean * (1 - mean) if gate.fresh else float(np.average(passing * (1 - passing), weights=sizes))
+            mean = float(passing.mean())
+            each = mean * (1 - mean) if gate.fresh else float((passing * (1 - passing)).mean())
             return mean, sqrt(each / gate.cases)
         between = max(0.0, float(asked.means.var() + asked.spreads.mean()) - asked.within) if gate.fresh else 0.0
         return float(asked.means.mean()) - moved - drop, sqrt((between + asked.within / gate.asks) / gate.cases)
@@ -237,10 +232,8 @@ class Chance:
     @cached_property
     def roughness(self) -> float:
         """How far the normal curve may be from the exact law, where it takes its place; else 0."""
-        from scipy.special import ndtr
-
         n = len(self.asked.repeats)
-        alike = replace(self, gate=replace(self.gate, cases=n), _sums={})
+        alike = Chance(self.asked, replace(self.gate, cases=n))
         if self.exact:
             return 0.0
         if not alike.exact:  # so many cases that the general bound will do
@@ -263,17 +256,12 @@ class Chance:
         key = moved, drop
         if key not in self._sums:
             laws = self._laws(moved, drop)
-            each = np.repeat(laws, self._base[1], axis=0)
-            self._sums[key] = np.cumsum(_power(laws, self.gate.cases)[0] if self.gate.fresh else _total(each))
+            self._sums[key] = np.cumsum(_power(laws, self.gate.cases)[0] if self.gate.fresh else _total(laws))
         return self._sums[key]
 
     def _place(self, mark: float) -> float:
         """Return what lies between the highest mean that is red and the lowest that is green."""
         return self._low + (ceil((mark - self._low) / self.spacing - 1e-6) - 0.5) * self.spacing
-
-    def mark(self, first: int) -> float:
-        """Return the mark of which a sum is the lowest that is green."""
-        return self._low + first * self.spacing
 
     def red(self, mark: float, moved: float = 0.0, drop: float = 0.0) -> float:
         """
@@ -285,8 +273,6 @@ class Chance:
             drop: by how much the gate's mean is lower for a system that is worse: scores fall by so much with the same
                 noise; of cases that pass so many fail, each with the same probability.
         """
-        from scipy.special import ndtr
-
         place = self._place(mark)
         if not self.exact:
             mean, spread = self.centre(moved, drop)
@@ -298,21 +284,17 @@ class Chance:
 
     def bounded(self, mark: float, drop: float = 0.0) -> Bounded:
         """Return `red` with its bounds."""
-        from scipy.special import stdtrit
-
         value = self.red(mark, 0.0, drop)
         mean, spread = self.centre(0.0, drop)
         if min(spread, spread if self.gate.fresh else self.error) < 1e-9 * (self.asked.high - self.asked.low):
             return self._unvaried(mark, drop, value)
         a_bit = spread / 100
         slope = max((mean - self.centre(a_bit, drop)[0]) / a_bit, 1e-9)
-        t = float(stdtrit(self.freedom, 1 - LEVEL))
+        t = student_quantile(self.freedom, 1 - LEVEL)
         noise = (t * (self._place(mark) - mean) / slope) ** 2 / (2 * self.freedom)
-        if self.gate.fresh:
-            up, down = (sqrt(self._most_off(end) ** 2 + noise) for end in (self.asked.high, self.asked.low))
-        else:
-            far = sqrt((t * self.error) ** 2 + noise)
-            up, down = (min(far, self._most_off(end)) for end in (self.asked.high, self.asked.low))
+        far = sqrt((t * self.error) ** 2 + noise)
+        ends = (self._most_off(end) for end in (self.asked.high, self.asked.low))
+        up, down = (sqrt(off**2 + noise) if self.gate.fresh else min(far, off) for off in ends)
         low, high = min(value, self.red(mark, -up, drop)), max(value, self.red(mark, down, drop))
         if high < NEVER or low > 1 - NEVER:  # no tilt reaches a verdict that the record does not hold
             return self._unvaried(mark, drop, value)
@@ -337,8 +319,6 @@ class Chance:
 
     def _unvaried(self, mark: float, drop: float, value: float) -> Bounded:
         """Return the bounds by what was never seen: one in so many asks, or cases, may lie at the scale's end."""
-        from scipy.special import bdtr, bdtrc
-
         asked, fresh = self.asked, self.gate.fresh
         asks = self.gate.cases * (1 if fresh else self.gate.asks)
         seen = 1 - LEVEL ** (1 / len(asked.repeats if fresh else asked.of))
@@ -353,15 +333,9 @@ class Chance:
     def highest(self, risk: float, *, surely: bool) -> float | None:
         """Return the highest mark at which the gate is red this often at most, by the upper bound if `surely`."""
 
-        def fits(first: int) -> bool:
-            mark = self.mark(first)
-            return (self.bounded(mark).high if surely else self.red(mark)) <= risk
-
-        good, bad = 0, round((self.asked.high - self._low) / self.spacing) + 1
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            good, bad = (middle, bad) if fits(middle) else (good, middle)
-        return self.mark(good) if good else None
+        marks = self._low + np.arange(1, round((self.asked.high - self._low) / self.spacing) + 1) * self.spacing
+        found = bisect_right(marks, risk, key=lambda mark: self.bounded(mark).high if surely else self.red(mark))
+        return float(marks[found - 1]) if found else None
 
     def smallest_caught(self, mark: float, missed: float) -> float | None:
         """Return the smallest drop of which the gate misses this share at most; None if it misses more of any."""
@@ -375,15 +349,15 @@ class Chance:
 
     def cases_needed(self, risk: float, drop: float, missed: float) -> int:
         """Return about how many cases let a gate be red this often, and miss a drop this often, by the normal curve."""
-        from scipy.special import ndtri
-
         now, then = (sqrt(self.gate.cases) * self.centre(0.0, d)[1] for d in (0.0, drop))
         return max(1, ceil((float(ndtri(1 - risk)) * now + float(ndtri(1 - missed)) * then) ** 2 / drop**2))
 
     def asks_needed(self, mark: float, risk: float) -> int | None:
-        """Return about how many asks of each case decide in four of five records whether the risk is at most this."""
-        from scipy.special import ndtri
+        """
+        Return about how many asks of each case decide in four of five records whether the risk is at most this.
 
+        None: too many to advise.
+        """
         mean, spread = self.centre()
         if self.gate.fresh or not spread:
             return None
@@ -391,15 +365,18 @@ class Chance:
         apart = abs(z - float(ndtri(risk)))
         more = (1.6449 + 0.8416) ** 2 / (apart**2) if apart else float("inf")
         mine = self.asked.repeats.mean() * self.error**2 / spread**2  # by how much one ask is told more of
-        return ceil(more * mine) if self.asked.repeats.max() < more * mine <= 1000 else None
+        return ceil(more * mine) if self.asked.repeats.max() < more * mine <= MOST_MORE else None
 
 
-def _tilted(laws: Floats, sizes: Ints, moved: float) -> Floats:
+def _passing(shares: Floats) -> Floats:
+    """Return the laws of cases that pass so often."""
+    return np.stack([1 - shares, shares], axis=1)
+
+
+def _tilted(laws: Floats, moved: float) -> Floats:
     """Return laws that are tilted by one amount, so that their mean is lower by a share of the scale."""
-    from scipy.optimize import brentq
-
     places = np.linspace(0, 1, laws.shape[1])
-    wanted = float(np.average(laws @ places, weights=sizes)) - moved
+    wanted = float((laws @ places).mean()) - moved
 
     def by(amount: float) -> Floats:
         heavy = laws * np.exp(amount * (places - (1 if amount > 0 else 0)))
@@ -407,7 +384,7 @@ def _tilted(laws: Floats, sizes: Ints, moved: float) -> Floats:
         return np.asarray(np.where(total > 0, heavy / np.where(total > 0, total, 1), laws))
 
     def off(amount: float) -> float:
-        return float(np.average(by(amount) @ places, weights=sizes)) - wanted
+        return float((by(amount) @ places).mean()) - wanted
 
     if off(-TILT) * off(TILT) > 0:
         return by(-TILT if moved > 0 else TILT)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from math import floor
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from calm.core.claims import Claim, Estimate, decide
 from calm.errors import ConfigError
-from calm.plugins.gates.risk import LEVEL, Asked, Bounded, Chance, Gate
+from calm.plugins.gates.risk import LEVEL, Bounded, Chance, Gate
 from calm.plugins.gates.verdicts import Verdicts
 
+Why: TypeAlias = Literal["given", "likely", "sure"]
+"""A mark is the user's own, the strictest with the wanted risk, or the strictest that has it by the upper bound."""
 SCHEMA: Final = "calm-gate-risk/1"
 CAUGHT: Final = 0.8
 """The share of drops that a gate is said to catch."""
@@ -50,13 +51,13 @@ class Wishes:
 @dataclass(frozen=True, slots=True)
 class Mark:
     """
-    A mark: `given` by the user, `likely` (the strictest with the wanted risk), or `sure` (so by the upper bound).
+    A mark, and what is known of it.
 
     `red` is how often it is red though nothing changed, `missed` how often green though the mean fell by the wanted
     drop, `catches` the smallest drop that it sees in four of five runs.
     """
 
-    why: Literal["given", "likely", "sure"]
+    why: Why
     mark: float
     red: Bounded
     missed: Bounded | None
@@ -77,75 +78,79 @@ class GateRisk:
     """
     All that is said of a gate.
 
-    `centre` is the mean, or the share that passes, by the record. `other` is `red` of the given mark in the other
-    reading. `roughness` is how far the normal curve may be off where the law is not exact; `grid` the number of
-    steps on which scores without a step are put.
+    `chance` is by what the gate takes the mean of, and `centre` that mean, or the share that passes, by the record.
+    `other` is `red` of the given mark in the other reading.
     """
 
-    record: str
-    cases: int
-    asks: int
-    fewest: int
-    most: int
-    noisy: int
-    unread: int
-    silent: tuple[str, ...]
-    low: float
-    high: float
-    low_is_good: bool
+    verdicts: Verdicts
     rule: Rule
     wishes: Wishes
-    gate: Gate
+    chance: Chance
     centre: float
     outcome: str | None
     marks: tuple[Mark, ...]
     other: Bounded | None
     needed: tuple[Needed, ...]
     asks_to_decide: int | None
-    roughness: float
-    grid: int | None
 
     def to_json(self) -> dict[str, object]:
-        """Return the record."""
-        return {"schema": SCHEMA, "level": LEVEL, **asdict(self)}
+        """
+        Return the record.
+
+        `roughness` is how far the normal curve may be off where the law is not exact; `grid` the number of steps on
+        which scores without a step are put.
+        """
+        of, asked = self.verdicts, self.chance.asked
+        return {
+            "schema": SCHEMA,
+            "level": LEVEL,
+            "record": of.name,
+            "cases": len(of.cases),
+            "groups": of.groups,
+            "asks": len(asked.of),
+            "fewest": int(asked.repeats.min()),
+            "most": int(asked.repeats.max()),
+            "noisy": asked.noisy,
+            "unread": of.unread,
+            "silent": of.silent,
+            "low": of.scale.low,
+            "high": of.scale.high,
+            "low_is_good": of.scale.best == "low",
+            "rule": asdict(self.rule),
+            "wishes": asdict(self.wishes),
+            "gate": asdict(self.chance.gate),
+            "centre": self.centre,
+            "outcome": self.outcome,
+            "marks": [asdict(mark) for mark in self.marks],
+            "other": self.other and asdict(self.other),
+            "needed": [asdict(one) for one in self.needed],
+            "asks_to_decide": self.asks_to_decide,
+            "roughness": self.chance.roughness,
+            "grid": asked.grid,
+        }
 
 
-def asked_of(verdicts: Verdicts, rule: Rule) -> Asked:
+def judged(verdicts: Verdicts, rule: Rule) -> Verdicts:
     """
-    Return what a gate takes the mean of, with the high end good.
+    Return what a gate takes the mean of: the scores, or which asks pass.
 
     Raises:
         ConfigError: a mark beyond the scale, or scores without a mark from which on they pass.
     """
-    scale = verdicts.scale
-    ends = f"{scale.low:g} to {scale.high:g}"
-    if rule.kind == "share":
-        if rule.pass_mark is not None and not scale.low <= rule.pass_mark <= scale.high:
-            raise ConfigError(
-                f"--pass-mark: expected a score on the scale of the record, {ends}, got {rule.pass_mark:g}; if the "
-                "scale is another one, say --scale LOW..HIGH"
-            )
-        return verdicts.passing(rule.pass_mark)
-    if rule.mark is not None and not scale.low <= rule.mark <= scale.high:
-        option = "--mean-at-most" if scale.best == "low" else "--mean-at-least"
+    scale, share = verdicts.scale, rule.kind == "share"
+    mark = rule.pass_mark if share else rule.mark
+    if mark is not None and not scale.low <= mark <= scale.high:
+        option = "--pass-mark" if share else "--mean-at-most" if scale.best == "low" else "--mean-at-least"
         raise ConfigError(
-            f"{option}: expected a mean on the scale of the record, {ends}, got {rule.mark:g}; if the "
-            "scale is another one, say --scale LOW..HIGH"
+            f"{option}: expected a {'score' if share else 'mean'} on the scale of the record, {scale.low:g} to "
+            f"{scale.high:g}, got {mark:g}; if the scale is another one, say --scale LOW..HIGH"
         )
-    return verdicts.upright()
+    return verdicts.passing(mark) if share else verdicts
 
 
-def gate_of(verdicts: Verdicts, rule: Rule) -> tuple[Asked, Gate, Callable[[float], float]]:
-    """
-    Return what a gate takes the mean of, its design, and what turns a mark to a scale whose high end is good, and back.
-
-    Raises:
-        ConfigError: see `asked_of`.
-    """
-    asked = asked_of(verdicts, rule)
-    gate = Gate(rule.cases or len(verdicts.cases), rule.asks, rule.least if rule.kind == "share" else 0, rule.fresh)
-    low_is_good = rule.kind == "mean" and verdicts.scale.best == "low"
-    return asked, gate, lambda mark: asked.low + asked.high - mark if low_is_good else mark
+def chance_of(means: Verdicts, rule: Rule) -> Chance:
+    """Return how often a gate is red, by what it takes the mean of."""
+    return Chance(means.asked, Gate(rule.cases or len(means.cases), rule.asks, rule.least, rule.fresh))
 
 
 def gate_risk(verdicts: Verdicts, rule: Rule, wishes: Wishes) -> GateRisk:
@@ -153,11 +158,12 @@ def gate_risk(verdicts: Verdicts, rule: Rule, wishes: Wishes) -> GateRisk:
     Return what is known of a gate by a record.
 
     Raises:
-        ConfigError: see `asked_of`; or no case was asked twice, so that its noise is not known.
+        ConfigError: see `judged`; or no case was asked twice, so that its noise is not known.
     """
-    asked, gate, turned = gate_of(verdicts, rule)
-    most = int(asked.repeats.max())
-    known = most > 1
+    means = judged(verdicts, rule)
+    upright, cases = means.scale.upright, len(means.cases)
+    chance = chance_of(means, rule)
+    known, room = means.asked.repeated, chance.centre()[0] - means.asked.low
     if not known and (not rule.fresh or rule.asks > 1):
         raise ConfigError(
             f"{verdicts.name}: expected several verdicts on each case, got one: how far the judge differs from itself "
@@ -165,70 +171,47 @@ def gate_risk(verdicts: Verdicts, rule: Rule, wishes: Wishes) -> GateRisk:
             "5 times (2 at the least) and give all results, as a column or as a file for each time. One verdict is "
             "enough only for --new-cases, a gate that takes other cases each time"
         )
-    if len(verdicts.cases) < 2:
-        raise ConfigError(f"{verdicts.name}: expected two cases or more, got {len(verdicts.cases)}")
-    chance = Chance(asked, gate)
-    mine = None if rule.mark is None else turned(rule.mark)
-    wanted: dict[Literal["given", "likely", "sure"], float | None] = {
-        "given": mine,
-        "likely": chance.highest(wishes.risk, surely=False),
-        "sure": chance.highest(wishes.risk, surely=True),
-    }
-    marks: list[Mark] = []
-    for why, mark in wanted.items():
+    if cases < 2:
+        raise ConfigError(f"{verdicts.name}: expected two cases or more, got {cases}")
+    if wishes.drop is not None and wishes.drop >= room:
+        raise ConfigError(
+            f"--drop: expected less than {room:.3g}, by which the {rule.kind} lies above the low end, got "
+            f"{wishes.drop:g}"
+        )
+
+    def marked(why: Why, mark: float, shown: float) -> Mark:
+        missed = None
+        if wishes.drop is not None:
+            red = chance.bounded(mark, wishes.drop)
+            missed = Bounded(1 - red.value, 1 - red.high, 1 - red.low)
+        return Mark(why, shown, chance.bounded(mark), missed, chance.smallest_caught(mark, 1 - CAUGHT))
+
+    marks = [] if rule.mark is None else [marked("given", upright(rule.mark), rule.mark)]
+    proposed: dict[Why, bool] = {"likely": False, "sure": True}
+    for why, surely in proposed.items():
+        mark = chance.highest(wishes.risk, surely=surely)
         if mark is not None:
-            shown = rule.mark if why == "given" and rule.mark is not None else None
-            if shown is None:
-                shown = _short(turned(mark), chance.spacing, down=turned(asked.low) == asked.low)
-            missed = None
-            if wishes.drop is not None:
-                red = chance.bounded(mark, wishes.drop)
-                missed = Bounded(1 - red.value, 1 - red.high, 1 - red.low)
-            marks.append(Mark(why, shown, chance.bounded(mark), missed, chance.smallest_caught(mark, 1 - CAUGHT)))
+            marks.append(marked(why, mark, _short(upright(mark), chance.spacing, down=means.scale.best == "high")))
     outcome = other = more = None
-    if mine is not None:
+    if rule.mark is not None:
         red = marks[0].red
         claim = Claim("gate_risk", "<=", wishes.risk)
-        outcome = decide(Estimate(red.value, red.low, red.high, len(verdicts.cases), LEVEL), claim).value
-        more = chance.asks_needed(mine, wishes.risk) if outcome == "UNDECIDED" else None
-        if known:
-            other = Chance(asked, replace(gate, fresh=not gate.fresh)).bounded(mine)
-    needed = _needed(asked, gate, wishes, known=known)
-    return GateRisk(
-        record=verdicts.name,
-        cases=len(verdicts.cases),
-        asks=len(asked.of),
-        fewest=int(asked.repeats.min()),
-        most=most,
-        noisy=asked.noisy,
-        unread=verdicts.unread,
-        silent=verdicts.silent,
-        low=verdicts.scale.low,
-        high=verdicts.scale.high,
-        low_is_good=verdicts.scale.best == "low",
-        rule=rule,
-        wishes=wishes,
-        gate=gate,
-        centre=turned(chance.centre()[0]),
-        outcome=outcome,
-        marks=tuple(marks),
-        other=other,
-        needed=needed,
-        asks_to_decide=more,
-        roughness=chance.roughness,
-        grid=asked.steps if asked.gridded else None,
-    )
+        outcome = decide(Estimate(red.value, red.low, red.high, cases, LEVEL), claim).value
+        more = chance.asks_needed(upright(rule.mark), wishes.risk) if outcome == "UNDECIDED" else None
+        other = chance_of(means, replace(rule, fresh=not rule.fresh)).bounded(upright(rule.mark)) if known else None
+    centre, needed = upright(chance.centre()[0]), _needed(chance, wishes, known=known)
+    return GateRisk(verdicts, rule, wishes, chance, centre, outcome, tuple(marks), other, needed, more)
 
 
-def _needed(asked: Asked, gate: Gate, wishes: Wishes, *, known: bool) -> tuple[Needed, ...]:
+def _needed(chance: Chance, wishes: Wishes, *, known: bool) -> tuple[Needed, ...]:
+    asked, gate = chance.asked, chance.gate
     if wishes.drop is None or (known and not asked.noisy):  # what no noise needs is one case, and nobody believes it
         return ()
     found = []
     for asks in sorted({*ASKS, gate.asks}) if known else [gate.asks]:
         least = gate.least and (gate.least if asks == gate.asks else asks // 2 + 1)
-        of = replace(gate, asks=asks, least=least)
         same, fresh = (
-            Chance(asked, replace(of, fresh=one)).cases_needed(wishes.risk, wishes.drop, wishes.missed)
+            Chance(asked, Gate(gate.cases, asks, least, one)).cases_needed(wishes.risk, wishes.drop, wishes.missed)
             for one in (False, True)
         )
         found.append(Needed(asks, same if known else None, fresh))

@@ -15,20 +15,18 @@ from calm.results.parts import aligned
 from calm.results.wording import clipped
 
 WIDTH: Final = 80
-HEADS: Final = {"PASS": "GREEN (exit 0)", "FAIL": "RED (exit 1)", "UNDECIDED": "NOT DECIDED (exit 4)"}
-WHY: Final = {
-    "PASS": "The risk is at most {} of 100.",
-    "FAIL": "The risk is more than {} of 100.",
-    "UNDECIDED": "The record cannot tell whether the risk is at most {} of 100.",
+OUTCOMES: Final = {
+    "PASS": ("GREEN (exit 0)", "The risk is at most {} of 100."),
+    "FAIL": ("RED (exit 1)", "The risk is more than {} of 100."),
+    "UNDECIDED": ("NOT DECIDED (exit 4)", "The record cannot tell whether the risk is at most {} of 100."),
+}
+RIGHT: Final = {
+    "pairwise": "A verdict passes if it picks the better answer, by the gold label.",
+    "label": "A verdict passes if it is the class of the gold label.",
 }
 SOON: Final = {"given": "yours", "likely": "best guess", "sure": "sure"}
-READINGS: Final = {
-    False: "The cases stay the same, and only the judge's noise differs",
-    True: "Each run takes other cases of the same kind",
-}
+READINGS: Final = ("the cases stay the same", "each run takes other cases of the same kind")
 """What a risk is about, by whether the cases are fresh."""
-OTHERWISE: Final = {False: "If the cases stay the same", True: "If each run takes other cases of the same kind"}
-"""The same, of what the user did not say."""
 _LONG: Final = 24
 
 
@@ -76,10 +74,16 @@ def read_in_words(verdicts: Verdicts) -> list[str]:
     each = f"{most} verdict{'s' * (most > 1)}" if fewest == most else f"{fewest} to {most} verdicts"
     good = ", where low is good" if verdicts.scale.best == "low" else ""
     told = f"{verdicts.name}: {len(verdicts.cases):,} cases with {each} each"
-    lines = [filled(f"{told}, on a scale from {asked.low:g} to {asked.high:g}{good}.")]
+    right = RIGHT.get(verdicts.kind or "")
+    lines = [filled(f"{told}{f'. {right}' if right else f', on a scale from {asked.low:g} to {asked.high:g}{good}.'}")]
     if verdicts.unread:
-        fix = "If your gate counts them as failed, say what they are worth: --value WORD=NUMBER, or --value =NUMBER."
-        lines.append(filled(f"{verdicts.unread:,} asks without a verdict are left out.", fix))
+        many, worst = verdicts.unread > 1, verdicts.scale.upright(asked.low)
+        told = f"{verdicts.unread:,} ask{'s' * many} without a verdict {'are' if many else 'is'} left out."
+        fix = f"If your gate counts an empty cell as failed: --value ={worst:g}; a word: --value WORD={worst:g}."
+        lines.append(filled(told, fix))
+    if 1 < verdicts.groups < len(verdicts.cases):
+        told = f"These cases are about {verdicts.groups:,} questions, or groups, and count as independent:"
+        lines.append(filled(told, "bounds over other cases may be too narrow."))
     if verdicts.silent:
         named = few_of([clipped(one, _LONG) for one in verdicts.silent], FEW)
         lines.append(filled(f"{len(verdicts.silent):,} cases have no verdict at all and are left out: {named}."))
@@ -110,49 +114,58 @@ def rule_in_words(rule: Rule, cases: int, *, low_is_good: bool) -> str:
 
 def in_words(found: GateRisk) -> list[str]:
     """Return what is known of a gate."""
-    rule, allowed = found.rule, of_hundred(found.wishes.risk)
-    name = rule_in_words(rule, found.gate.cases, low_is_good=found.low_is_good)
+    rule, allowed, asked = found.rule, of_hundred(found.wishes.risk), found.chance.asked
+    name = rule_in_words(rule, found.chance.gate.cases, low_is_good=found.verdicts.scale.best == "low")
+    reading = READINGS[rule.fresh].capitalize() + ("." if rule.fresh else ", and only the judge's noise differs.")
     if found.outcome is None:
-        told = f"Gate: {name}, without a mark yet. By the record its mean is {number(found.centre)}."
-        lines = [filled(told, f"{READINGS[rule.fresh]}.")]
+        told = f"Gate: {name}, without a mark yet. By the record its {rule.kind} is {number(found.centre)}."
+        lines = [filled(told, reading)]
     else:
         red = within(found.marks[0].red, " of 100 runs").removesuffix(")")
-        head = f"{HEADS[found.outcome]}: your gate '{name}' goes red in {red}; allowed {allowed})"
-        why = WHY[found.outcome].format(allowed)
-        lines = [filled(f"{head} although nothing changed.", why, f"{READINGS[rule.fresh]}.")]
+        head, why = OUTCOMES[found.outcome]
+        told = f"{head}: your gate '{name}' goes red in {red}; allowed {allowed}) although nothing changed."
+        lines = [filled(told, why.format(allowed), reading)]
     lines += ["", *_marks(found)]
     if found.other is not None:
         red = within(found.other, " of 100 runs")
-        lines += ["", filled(f"{OTHERWISE[not rule.fresh]}, it goes red in {red}.")]
-    if not found.noisy and found.most > 1:
-        told = f"No case got two different verdicts in {found.asks:,} asks."
+        lines += ["", filled(f"If {READINGS[not rule.fresh]}, it goes red in {red}.")]
+    if not asked.noisy and asked.repeated:
+        told = f"No case got two different verdicts in {len(asked.of):,} asks."
         lines += ["", filled(told, "The bounds allow for noise that so few asks may not have shown.")]
     if found.asks_to_decide is not None:
         lines += ["", filled(f"About {found.asks_to_decide} verdicts on each case would decide.")]
     lines += _needed(found)
-    on = "" if found.grid is None else f", on a grid of {found.grid:,} steps"
+    on = "" if asked.grid is None else f", on a grid of {asked.grid:,} steps"
     how = f"exactly from the verdicts of the record{on}"
-    if found.roughness:
-        how = f"by the normal curve, which is off by at most {100 * found.roughness:.1f} of 100 runs"
-    return [
-        *lines,
-        "",
-        filled(f"Computed {how}.", "In brackets: a lower and an upper bound; each is right for 95 of 100 records."),
-    ]
+    if found.chance.roughness:
+        how = f"by the normal curve, which is off by at most {100 * found.chance.roughness:.1f} of 100 runs"
+    bounds = "In brackets: a lower and an upper bound; each is right for 95 of 100 records."
+    more = ""
+    if asked.noisy and asked.shared and not (rule.fresh and rule.asks == 1):
+        more = f"Few asks show too little noise, so {of_hundred(asked.shared)} % of each case's verdicts are taken"
+        more += " from those of all cases."
+    return [*lines, "", filled(f"Computed {how}.", more, bounds)]
 
 
 def _marks(found: GateRisk) -> Iterable[str]:
     drop, allowed = found.wishes.drop, of_hundred(found.wishes.risk)
     missed = [] if drop is None else [f"green, worse by {drop:g}"]
-    table = [["mark", "", "red, unchanged", *missed, "sees a drop of"]]
+    change = "rise" if found.rule.kind == "mean" and found.verdicts.scale.best == "low" else "drop"
+    table = [["mark", "", "red, unchanged", *missed, f"sees a {change} of"]]
+    caught: dict[str, str] = {}
     for one in found.marks:
         green = [] if one.missed is None else [within(one.missed)]
-        caught = "none" if one.catches is None else number(one.catches) if one.red.value < CAUGHT else "any"
-        table.append([f"{one.mark:g}", SOON[one.why], within(one.red), *green, caught])
-    head = f"How many of 100 runs (in the last column: the smallest drop that turns {100 * CAUGHT:.0f} red):"
+        caught[one.why] = "none" if one.catches is None else number(one.catches) if one.red.value < CAUGHT else "any"
+        table.append([f"{one.mark:g}", SOON[one.why], within(one.red), *green, caught[one.why]])
+    head = f"How many of 100 runs (in the last column: the smallest {change} that turns {100 * CAUGHT:.0f} red):"
     marks = {one.why: f"{one.mark:g}" for one in found.marks}
     if "sure" not in marks:
-        advice = f"No mark has a risk that is surely at most {allowed} of 100."
+        advice = f"No mark has a risk that is surely at most {allowed} of 100: ask about more cases, or more often."
+    elif found.outcome == "PASS":
+        advice = f"Your mark will do. The strictest with a risk that is surely at most {allowed} of 100 is "
+        advice += f"{marks['sure']}: it sees a {change} of {caught['sure']}, yours one of {caught['given']}."
+        if caught["sure"] == caught["given"]:
+            advice = f"Your mark is the strictest with a risk that is surely at most {allowed} of 100."
     else:
         advice = f"Take {marks['sure']}: by the upper bound its risk is at most {allowed} of 100."
         advice += f" The best guess alone says {marks['likely']}."
@@ -178,19 +191,27 @@ def migration_in_words(found: Migration, rule: Rule) -> list[str]:
     """Return what a gate becomes with another judge."""
     ranks = found.ranks
     told = f"The two judges rank the {found.cases:,} cases with a correlation of {ranks.value:.2f}"
-    told += "" if ranks.most == 1 else f"; their own noise permits {ranks.most:.2f}"
+    told += "" if ranks.most == 1 else f"; noise alone would lower 1 to about {ranks.most:.2f}"
+    needed = f"at least {LEAST_ALIKE * ranks.most:.2f} is needed"
     if found.outcome == "FAIL":
         head = "NO MARK (exit 1): the judges do not rank the cases alike, so no mark passes the same systems."
         turned = "They rank in opposite ways: are low scores good on one scale alone?" if ranks.alike.high < 0 else ""
-        return [filled(head, turned), "", filled(f"{told}, and {LEAST_ALIKE:g} of that is the least.")]
+        return [filled(head, turned), "", filled(f"{told}, and {needed}.")]
     if found.mark is None:
         head = (
             f"NO MARK (exit 1): the {found.what} that stands for {found.old_mark:g} lies beyond the new judge's scale."
         )
         return [filled(head), "", filled(f"{told}.")]
-    few = "" if found.outcome == "PASS" else "But the cases are too few to show that the judges rank them alike."
-    head = "MARK FOUND (exit 0)" if found.outcome == "PASS" else "NOT DECIDED (exit 4)"
-    lines = [filled(f"{head}: {_carried(found, found.mark)}", few), "", filled(f"{told}.")]
+    carried = _carried(found, found.mark)
+    if found.outcome == "PASS":
+        lines = [filled(f"MARK FOUND (exit 0): {carried}"), "", filled(f"{told}.")]
+    else:
+        seem = "seem" if ranks.alike.value >= LEAST_ALIKE else "do not seem"
+        head = f"NOT DECIDED (exit 4): the judges {seem} to rank the cases alike, but "
+        head += f"{found.cases:,} cases are too few to be sure."
+        low, high = ranks.alike.low * ranks.most, max(ranks.value, ranks.alike.high * ranks.most)
+        open_ = f"{told}. It may lie from {low:.2f} to {high:.2f}, and {needed}."
+        lines = [filled(head), "", filled(open_), "", filled(f"If they do, {carried}")]
     if found.differ is not None:
         noise = [
             f" The {name} judge differs from itself in {of_hundred(one)}."
@@ -209,11 +230,9 @@ def migration_in_words(found: Migration, rule: Rule) -> list[str]:
 
 
 def _carried(found: Migration, mark: float) -> str:
-    between = f"({number(found.low)} to {number(found.high)})"
-    take = f"take a {{}} of {number(mark)} {between} with the new judge, in place of {found.old_mark:g}."
+    what = "pass mark" if found.what == "pass-mark" else found.what
+    told = f"The {what} of these cases is {number(found.rate)}; with the old judge it was {number(found.old_rate)}."
     if found.what == "pass-mark":
         told = f"It passes {of_hundred(found.rate)} of 100 verdicts; the old one passed {of_hundred(found.old_rate)}."
-        return f"{take.format('pass mark')} {told}"
-    what = "mean" if found.what == "mean" else "share"
-    told = f"The {what} of these cases is {number(found.rate)}; with the old judge it was {number(found.old_rate)}."
-    return f"{take.format(what)} {told}"
+    between = f"{number(found.low)} to {number(found.high)}"
+    return f"take a {what} of {number(mark)} ({between}) with the new judge, in place of {found.old_mark:g}. {told}"

@@ -354,6 +354,9 @@ def test_asks_without_a_verdict_are_left_out_and_counted(tmp_path, capsys):
         ("score\n3\n4\n", [], "--map case=COLUMN"),
         ("case,metric,score\na,faithful,3\na,relevant,4\n", [], "got 2 in 'metric' (faithful, relevant)"),
         ("case,score\na,3\na,4\nb,2\nb,3\n", ["--scale", "0..1e300"], "a scale at most 1e+09 wide"),
+        ("case,score\na,3\na,4\nb,2\nb,3\n", ["--drop", "2"], "--drop: expected less than 2,"),
+        ("case,score\n" + "a,3\nb,4\n" * 5 + "slip,44\n", [], "case 'slip'"),
+        ("case,score\n" + "a,3\nb,4\n" * 5 + "slip,-4\n", [], "case 'slip'"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_fix(tmp_path, capsys, text, words, about):
@@ -376,6 +379,36 @@ def test_files_on_two_scales_are_refused(tmp_path, capsys):
 
     assert main(["gate-risk", one, other]) == 4
     assert "on one scale" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scores", [(0.8, 80, 0.7, 90), (0.5, 12), (0.8, 4, 8)])
+def test_a_table_on_two_scales_is_refused_unless_its_scale_is_said(tmp_path, capsys, scores):
+    """Shares of 1 beside scores beyond 10, or fractions below 1 alone; in one column, or in one column each."""
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["case,score", *(f"{case},{score}" for case in "abc" for score in scores)]))
+
+    assert main(["gate-risk", str(path)]) == 4
+    assert "--scale LOW..HIGH" in capsys.readouterr().err
+    assert said(capsys, str(path), "--scale", "0..100")[1]["high"] == 100
+    path.write_text(f"{path.read_text()}\nd,5.5\nd,6")
+    assert main(["gate-risk", str(path)]) == 0
+    path.write_text("case,run 1,run 2\na,0.5,4.5\nb,1,3\n")
+    assert main(["gate-risk", str(path)]) == 4
+
+
+@pytest.mark.parametrize(("column", "words"), [("question_id", []), ("topic", ["--map", "group=topic"])])
+def test_cases_of_one_question_are_counted_as_independent_and_it_is_said(tmp_path, capsys, column, words):
+    """Three cases a question: the text says that bounds over other cases may be too narrow, and the record how many."""
+    rng = Random(1)
+    path = tmp_path / "t.csv"
+    rows = (f"c{case},q{case // 3},{rng.choice('345')}" for case in range(30) for _ in range(2))
+    path.write_text("\n".join([f"id,{column},score", *rows]))
+
+    found = said(capsys, str(path), "--mean-at-least", "3", *words)[1]
+    main(["gate-risk", str(path), "--mean-at-least", "3", *words])
+
+    assert (found["cases"], found["groups"]) == (30, 10)
+    assert "10 questions" in capsys.readouterr().out
 
 
 def test_its_lines_fit_a_terminal_and_run_no_command(tmp_path, capsys):

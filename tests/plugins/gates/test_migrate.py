@@ -182,6 +182,29 @@ def test_both_judges_may_stand_in_one_table(tmp_path, capsys):
     assert found["mark"] == pytest.approx(5.5, abs=0.5)
 
 
+def test_judges_of_different_tasks_are_refused(tmp_path, capsys, monkeypatch):
+    """One scores an answer, the other prefers one of two: no mark of the first means anything for the second."""
+    monkeypatch.chdir(tmp_path)
+    for task in ("score", "pairwise"):
+        main(["audit", f"planted:task={task}", "--sample", "6", "-o", task, "--", "-k", "consistency"])
+    capsys.readouterr()
+
+    assert main(["migrate", "score", "pairwise", "--mean-at-least", "5"]) == 4
+    assert "different tasks" in capsys.readouterr().err
+    assert main(["gate-risk", "score", "pairwise"]) == 4
+    assert "different tasks" in capsys.readouterr().err
+
+
+def test_a_pass_mark_has_no_likeness_where_the_new_judge_passes_or_fails_itself(tmp_path, capsys):
+    """Without a share there is nothing to carry over: it is refused with what to add."""
+    scores = [case % 5 for case in range(20)]
+    one = table(tmp_path / "one.csv", FIVE, [[place] * 2 for place in scores])
+    two = table(tmp_path / "two.csv", np.array([0.0, 1.0]), [[int(place >= 3)] * 2 for place in scores])
+
+    assert main(["migrate", one, two, "--pass-mark", "4"]) == 4
+    assert "--pass-at-least" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "words", "about"),
     [

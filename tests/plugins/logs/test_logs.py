@@ -202,7 +202,7 @@ def test_the_scale_is_the_first_usual_one_that_holds_all_scores(tmp_path, scores
 def test_a_scale_can_be_given(tmp_path):
     """A score beyond it is refused."""
     assert found_in(tmp_path, table([1, 2]), scale=Scale(0, 3)).scale == Scale(0, 3)
-    with pytest.raises(ConfigError, match=r"scores from 0 to 3, got 5; say the scale"):
+    with pytest.raises(ConfigError, match=r"scores from 0 to 3, got 5; correct it, or say the scale"):
         found_in(tmp_path, table([1, 5]), scale=Scale(0, 3))
     with pytest.raises(ConfigError, match=r"usual scale.+from 1 to 500"):
         found_in(tmp_path, table([1, 500]))
