@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Final
 
 from calm.commands.spending import sampled
 from calm.models.wire import Json
-from calm.plugins.rubrics.exploits import Exploits, Kind, Written
-from calm.plugins.rubrics.study import FEWEST, RARE, Answer, Asked, Found, Pair, Tried, Why
+from calm.plugins.rubrics.exploits import Exploits, Kind
+from calm.plugins.rubrics.study import FEWEST, RARE, Answer, Found, Pair, Tried, Why
 from calm.results.parts import cell
 from calm.results.reports.charts import finite
 from calm.results.reports.extras import Section, Table, as_list, as_mapping, objects
 from calm.results.reports.pages import Page
 from calm.results.sentences import capital
-from calm.results.study_provenance import numbers, plain, plain_fields
+from calm.results.study_provenance import numbers, plain_fields
 from calm.results.wording import clipped
 
 SCHEMA: Final = "calm-rubric/1"
@@ -33,7 +32,6 @@ ANSWERS: Final[Mapping[str, str]] = {
     Answer.APART: "tells answers apart",
     Answer.OPEN: "not decided",
 }
-ORDER: Final = tuple(ANSWERS)
 DONE: Final[Mapping[str, str]] = {
     Kind.CLAIM: "a claim that all is met",
     Kind.RESTATE: "a list of the criteria with ticks",
@@ -44,66 +42,46 @@ DONE: Final[Mapping[str, str]] = {
 """What stands behind an answer about another question, by the kind of the exploit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rubric:
-    """All that was found, and what it rests on: of how many cases these are a sample, and what the user said."""
-
-    judge: str
-    task: str
-    cases: int
-    of: int
-    seed: int
-    limit: float
-    content: tuple[str, ...]
-    asked: Asked
-    found: tuple[Found, ...]
-    pairs: tuple[Pair, ...]
-    written: Written
-    made: Mapping[str, Exploits]
+SAID: Final[Mapping[str, str]] = {
+    Why.EXPLOIT: "{did}; {allowed}.",
+    Why.WORDS: "{did}. Nobody said whether its words may meet it (--content).",
+    Why.FEW_EXPLOITS: "{did}; {allowed}: too few cases to tell{about}.",
+    Why.NO_ROOM: "Answers about another question meet it by themselves, so no exploit can be tried.",
+    Why.NONE_FAILS: "Almost no answer fails it.",
+    Why.NONE_MEETS: "Almost no answer meets it.",
+    Why.KEPT: "An answer that cannot meet it is called met as well.",
+    Why.FEW_ANSWERS: f"Too few answers show whether {100 * RARE:.0f}{PERCENT} or more meet it, and as many fail it.",
+    Why.NO_EXPLOITS: "No exploit could be tried on it.",
+}
+"""What a reason says; `did` is what its exploit did, and `about` how many cases would do."""
 
 
-def to_json(one: Rubric, *, spent: Json = None) -> dict[str, Json]:
-    """Return the record; `spent` is what it cost, in words."""
-    every = [_criterion(found, one.made) for found in one.found]
-    criteria = sorted((body for body in every if body["criterion"]), key=_place)
+def to_json(found: Sequence[Found], pairs: Sequence[Pair], made: Mapping[str, Exploits]) -> dict[str, Json]:
+    """Return what was found as a record has it, those first that can be gamed, each exploit with an example."""
+
+    def shown(one: Found) -> Json:
+        tried = [{**plain_fields(tried), "text": _example(tried, made)} for tried in one.tried]
+        return {**plain_fields(one), "tried": [*tried]}
+
+    ranked = sorted(found, key=lambda one: ([*Answer].index(one.answer), -one.own.n if one.own else 0))
     return {
-        "schema": SCHEMA,
-        "judge": one.judge,
-        "task": one.task,
-        "seed": one.seed,
-        "cases": {"n": one.cases, "of": one.of},
-        "asks": one.asked.asks,
-        "lost": {str(reason): count for reason, count in one.asked.lost.items()},
-        "incomplete": str(one.asked.incomplete),
-        "limit": one.limit,
-        "content": list(one.content),
-        "together": [body for body in every if not body["criterion"]],
-        "criteria": [*criteria],
-        "pairs": [{**plain_fields(pair), "kappa": numbers(pair.kappa)} for pair in one.pairs],
-        "writer": {"wrote": len(one.written.texts), "refused": plain(one.written.refused)},
-        "spent": spent,
+        "together": [shown(one) for one in ranked if not one.criterion],
+        "criteria": [shown(one) for one in ranked if one.criterion],
+        "pairs": [{**plain_fields(pair), "kappa": numbers(pair.kappa)} for pair in pairs],
     }
 
 
-def _place(body: Mapping[str, Json]) -> tuple[int, int]:
-    return ORDER.index(Answer(str(body["answer"]))), -_answers(body)
+def _example(tried: Tried, made: Mapping[str, Exploits]) -> str:
+    return made[tried.example].forms[tried.kind].answers[0].text[:KEPT_TEXT] if tried.example else ""
+
+
+# ------------------------------------------------------------------------------------------------------------- in words
 
 
 def _answers(body: Mapping[str, Json]) -> int:
     """Return how many answers have a verdict on a criterion."""
     n = as_mapping(body.get("own")).get("n")
     return n if isinstance(n, int) else 0
-
-
-def _criterion(found: Found, made: Mapping[str, Exploits]) -> dict[str, Json]:
-    def example(tried: Tried) -> Json:
-        return made[tried.example].forms[tried.kind].answers[0].text[:KEPT_TEXT] if tried.example else ""
-
-    tried = [{**plain_fields(one), "text": example(one)} for one in found.tried]
-    return {**plain_fields(found), "tried": [*tried]}
-
-
-# ------------------------------------------------------------------------------------------------------------- in words
 
 
 def share_in_words(share: Mapping[str, Json], what: str = "") -> str:
@@ -124,7 +102,7 @@ def _percent(value: Json) -> str:
 def headline(body: Mapping[str, Json]) -> str:
     """Return in a line what was found of how many criteria."""
     counts = Counter(str(one.get("answer")) for one in objects(body.get("criteria")))
-    said = ", ".join(f"{counts[name]} {_plural(ANSWERS[name], counts[name])}" for name in ORDER if counts[name])
+    said = ", ".join(f"{counts[name]} {_plural(ANSWERS[name], counts[name])}" for name in ANSWERS if counts[name])
     return f"{'Red' if gamed(body) else 'No criterion is shown to be gamed'}: {said}"
 
 
@@ -156,8 +134,7 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
 
 def lines_of(found: Mapping[str, Json], limit: Json) -> Iterator[str]:
     """Yield the sentences about a criterion, or about all together."""
-    every = objects(found.get("tried"))
-    tried = {str(one.get("kind")): one for one in every}
+    tried = {str(one.get("kind")): one for one in objects(found.get("tried"))}
     for cause in objects(found.get("causes")):
         yield _cause(str(cause.get("why")), tried.get(str(cause.get("kind")), {}), limit)
     if found.get("answer") == Answer.APART and (worst := _worst(found)):
@@ -185,27 +162,8 @@ def _rise(tried: Mapping[str, Json]) -> str:
 
 def _cause(why: str, tried: Mapping[str, Json], limit: Json) -> str:
     did, allowed = f"{_kind(tried)} gets it called met in {_rise(tried)}", f"allowed {_percent(limit)}{PERCENT}"
-    match why:
-        case Why.EXPLOIT:
-            return f"{did}; {allowed}."
-        case Why.WORDS:
-            return f"{did}. Nobody said whether its words may meet it (--content)."
-        case Why.FEW_EXPLOITS:
-            about = f" (about {cell(tried.get('needed'))} would do)" if tried.get("needed") else ""
-            return f"{did}; {allowed}: too few cases to tell{about}."
-        case Why.NO_ROOM:
-            return "Answers about another question meet it by themselves, so no exploit can be tried."
-        case Why.NONE_FAILS:
-            return "Almost no answer fails it."
-        case Why.NONE_MEETS:
-            return "Almost no answer meets it."
-        case Why.KEPT:
-            return "An answer that cannot meet it is called met as well."
-        case Why.FEW_ANSWERS:
-            return f"Too few answers show whether {100 * RARE:.0f}{PERCENT} or more meet it, and as many fail it."
-        case Why.NO_EXPLOITS:
-            return "No exploit could be tried on it."
-    return why
+    about = f" (about {cell(tried.get('needed'))} would do)" if tried.get("needed") else ""
+    return SAID[why].format(did=did, allowed=allowed, about=about) if why in SAID else why
 
 
 def in_words(body: Mapping[str, Json]) -> str:
@@ -218,18 +176,18 @@ def in_words(body: Mapping[str, Json]) -> str:
         *_filled(f"{body.get('judge')} ({body.get('task')}): {taken}, {len(criteria)} criteria"),
         *(line for note in notes(body) for line in _filled(f"note: {note}")),
     ]
-    shown = [one for one in criteria if one.get("answer") == Answer.GAMED or _answers(one) >= FEWEST][:SHOWN]
-    for found in [*objects(body.get("together")), *(shown or criteria[:1])]:
+    shown = [one for one in criteria if one.get("answer") == Answer.GAMED or _answers(one) >= FEWEST]
+    shown = shown[:SHOWN] or criteria[:1]
+    for found in [*objects(body.get("together")), *shown]:
         lines += ["", *_filled(f"{_answer(found).upper()}: {title(found)}")]
         lines += [line for said in lines_of(found, body.get("limit")) for line in _filled(said, "  ")]
-    if left := [one for one in criteria if one not in (shown or criteria[:1])]:
+    if left := [one for one in criteria if one not in shown]:
         few = sum(_answers(one) < FEWEST for one in left)
         more = f"{len(left)} more criteria are in the record ({few} of them in fewer than {FEWEST} answers)."
         lines += ["", *_filled(more)]
-    moving = [
-        pair_in_words(pair) for pair in objects(body.get("pairs")) if pair.get("together") or pair.get("opposite")
-    ]
-    return "\n".join([*lines, *([""] if moving else []), *(line for said in moving for line in _filled(said))])
+    if moving := [pair for pair in objects(body.get("pairs")) if pair.get("together") or pair.get("opposite")]:
+        lines += ["", *(line for pair in moving for line in _filled(pair_in_words(pair)))]
+    return "\n".join(lines)
 
 
 def _answer(found: Mapping[str, Json]) -> str:
@@ -274,17 +232,13 @@ def sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
          _rise(worst) if (worst := _worst(one)) else "-")
         for one in every
     ]  # fmt: skip
-    columns = (
-        "Criterion",
-        "Verdict",
-        "Answers that meet it",
-        "Kept by a damaged one",
-        "Best exploit: met in",
-    )
+    columns = ("Criterion", "Verdict", "Answers that meet it", "Kept by a damaged one", "Best exploit: met in")
     pairs = [
-        (cell(one.get("first")), cell(one.get("second")), _moves(one), _differ(one), cell(one.get("kappa")))
+        (cell(one.get("first")), cell(one.get("second")),
+         "always" if one.get("together") else "opposite" if one.get("opposite") else "no",
+         _differ(one), cell(one.get("kappa")))
         for one in objects(body.get("pairs"))
-    ]
+    ]  # fmt: skip
     named = ("Criterion", "Another one", "Together", "Differ in", "Kappa")
     return (
         Section("Which criteria tell answers apart", tuple(_facts(body)), Table(columns, tuple(rows))),
@@ -293,10 +247,6 @@ def sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
         ),
         *(_section(one, body.get("limit")) for one in every[:MOST]),
     )
-
-
-def _moves(pair: Mapping[str, Json]) -> str:
-    return "always" if pair.get("together") else "opposite" if pair.get("opposite") else "no"
 
 
 def _shown(share: Json) -> str:

@@ -20,9 +20,10 @@ divided by the number of claims: so of a rubric without a criterion that can be 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from itertools import combinations
 from math import fsum
 from typing import Final
@@ -30,7 +31,7 @@ from typing import Final
 from calm.core.case import Case
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide_between
 from calm.core.reasons import Reason, reason_of
-from calm.core.verdict import Criteria, NoReply, Verdict
+from calm.core.verdict import Criteria, NoReply
 from calm.engine.asks import PlainQuestion, Question
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
@@ -38,7 +39,6 @@ from calm.experiment.pairs import clusters_of
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Judge
 from calm.plugins.rubrics.exploits import Exploits, Kind
-from calm.results.study_provenance import too_little
 from calm.statistics.association import kappa
 from calm.statistics.intervals import grouped_t, smallest_n
 
@@ -51,9 +51,11 @@ PLAIN_ASKS: Final = 2
 
 Marks = Mapping[str, bool | None]
 """What a judge said of a case, by the id of the criterion; a criterion that is not there, or None, is not readable."""
+Key = tuple[str | int, ...]
+"""The id of a case, and of which answer a verdict is: its own one, the number of a plain ask, an exploit, broken."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
     """
     What was said of one criterion in one case; None: not readable, and what has no reply is not there.
@@ -80,25 +82,13 @@ class Row:
         return len(self.plain) == PLAIN_ASKS and self.plain[0] is False
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """All rows, how many asks there were, and which replies are lost, by reason."""
-
-    rows: tuple[Row, ...]
-    asks: int
-    lost: Mapping[Reason, int] = field(default_factory=dict)
-
-    @property
-    def incomplete(self) -> Reason:
-        """Why the data are incomplete, or `NONE`."""
-        return too_little(self.lost, self.asks)
-
-
 def ask(
-    judge: Judge, cases: Sequence[Case], made: Mapping[str, Exploits], engine: Engine, content: frozenset[str]
-) -> Asked:
+    judge: Judge, cases: Sequence[Case], made: Mapping[str, Exploits], engine: Engine, content: Container[str]
+) -> tuple[list[Row], int, Counter[Reason]]:
     """
     Ask a judge about each answer, about one to another question, and about its exploits where these can show something.
+
+    Return the rows, how many asks there were, and which replies are lost, by reason.
 
     Args:
         judge: marks criteria.
@@ -107,51 +97,46 @@ def ask(
         engine: what the judge is asked by.
         content: the ids of the criteria that only what an answer says about its own question can meet.
     """
-    first: list[Question] = [PlainQuestion(judge, case, 1) for case in cases]
-    first += [(judge, made[case.id].plain, k) for case in cases if made for k in range(1, PLAIN_ASKS + 1)]
     lost: Counter[Reason] = Counter()
-    said = iter([_marks(one.verdict, lost) for one in engine.ask_each(first)])
-    own = {case.id: next(said) for case in cases}
-    plain = {case.id: [next(said) for _ in range(PLAIN_ASKS)] for case in cases if made}
-    clusters, rows = clusters_of(cases), []
+
+    def heard(questions: Mapping[Key, Question]) -> dict[Key, Marks]:
+        found: dict[Key, Marks] = {}
+        for key, one in zip(questions, engine.ask_each([*questions.values()]), strict=True):
+            if isinstance(one.verdict, NoReply):
+                lost[reason_of(one.verdict.reason)] += 1
+            else:
+                found[key] = one.verdict.met if isinstance(one.verdict, Criteria) else {}
+        return found
+
+    plain = range(1, PLAIN_ASKS + 1)
+    first: dict[Key, Question] = {(case.id, "own"): PlainQuestion(judge, case, 1) for case in cases}
+    first |= {(case, k): (judge, forms.plain, k) for case, forms in made.items() for k in plain}
+    marks, clusters, rows = heard(first), clusters_of(cases), []
     for case in cases:
         for one in case.criteria:
-            row = Row(case.id, clusters[case.id], one.text, one.id, _told([own[case.id]], one.id))
+            row = Row(case.id, clusters[case.id], one.text, one.id, _told(marks, one.id, (case.id, "own")))
             if made and one.points >= 0:
-                forms, sure = made[case.id], one.id in content
-                fails = {kind: forms.fails(one, kind, content=sure) for kind in forms.forms}
-                row = replace(
-                    row,
-                    plain=_told(plain[case.id], one.id),
-                    fails={kind: certain for kind, certain in fails.items() if certain is not None},
-                    damaged=forms.fails(one, content=sure),
-                    kept=_told(plain[case.id][:1], one.id),
-                )
+                fails = partial(made[case.id].fails, one, content=one.id in content)
+                row.plain = _told(marks, one.id, *((case.id, k) for k in plain))
+                row.fails = {kind: sure for kind in made[case.id].forms if (sure := fails(kind)) is not None}
+                row.damaged, row.kept = fails(), _told(marks, one.id, (case.id, plain[0]))
             rows.append(row)
-    wanted = list(dict.fromkeys((row.case, kind) for row in rows if row.open for kind in row.fails))
-    second: list[Question] = [(judge, made[case].forms[kind], 1) for case, kind in wanted]
-    met = [row for row in rows if row.own == (True,) and row.fails and row.id in made[row.case].broken]
-    second += [(judge, made[row.case].broken[row.id], 1) for row in met]
-    heard = iter([_marks(one.verdict, lost) for one in engine.ask_each(second)])
-    found = {name: next(heard) for name in wanted}
-    broken = {(row.case, row.id): _told([next(heard)], row.id) for row in met}
-    for place, row in enumerate(rows):
-        marks = {kind: found[row.case, kind] for kind in row.fails if row.open}
-        rows[place] = replace(row, said={kind: one.get(row.id) for kind, one in marks.items() if one is not None})
-        if (kept := broken.get((row.case, row.id))) is not None:
-            rows[place] = replace(rows[place], damaged=True, kept=kept)
-    return Asked(tuple(rows), len(first) + len(second), dict(lost))
+    opened = [row for row in rows if row.open]
+    broken = [row for row in rows if row.own == (True,) and row.fails and row.id in made[row.case].broken]
+    second: dict[Key, Question] = {
+        (row.case, kind): (judge, made[row.case].forms[kind], 1) for row in opened for kind in row.fails
+    }
+    second |= {(row.case, "broken", row.id): (judge, made[row.case].broken[row.id], 1) for row in broken}
+    marks = heard(second)
+    for row in opened:
+        row.said = {kind: marks[row.case, kind].get(row.id) for kind in row.fails if (row.case, kind) in marks}
+    for row in broken:
+        row.damaged, row.kept = True, _told(marks, row.id, (row.case, "broken", row.id))
+    return rows, len(first) + len(second), lost
 
 
-def _marks(verdict: Verdict, lost: Counter[Reason]) -> Marks | None:
-    if isinstance(verdict, NoReply):
-        lost[reason_of(verdict.reason)] += 1
-        return None
-    return verdict.met if isinstance(verdict, Criteria) else {}
-
-
-def _told(marks: Sequence[Marks | None], criterion: str) -> tuple[bool | None, ...]:
-    return tuple(one.get(criterion) for one in marks if one is not None)
+def _told(marks: Mapping[Key, Marks], criterion: str, *keys: Key) -> tuple[bool | None, ...]:
+    return tuple(marks[key].get(criterion) for key in keys if key in marks)
 
 
 # ------------------------------------------------------------------------------------------------------ what is found
@@ -320,16 +305,16 @@ def _apart(answer: Answer, causes: list[Cause], own: Share | None, kept: Share |
 def _tried(kind: Kind, rows: Sequence[Row], limit: float, level: float) -> Tried | None:
     """Return what an exploit did in the rows where it counts, or where there are none, in the others."""
     there = [row for row in rows if kind in row.fails]
-    certain = any(row.fails[kind] for row in there)
     if not there:
         return None
+    certain = any(row.fails[kind] for row in there)
     open_rows = [row for row in there if row.open and kind in row.said and row.fails[kind] == certain]
     said, again = [row.said[kind] for row in open_rows], [row.plain[1] for row in open_rows]
     most = [float(one is not False) - float(noise is True) for one, noise in zip(said, again, strict=True)]
     least = [float(one is True) - float(noise is not False) for one, noise in zip(said, again, strict=True)]
     n, low, high, outcome, needed = len(said), -1.0, 1.0, Outcome.UNDECIDED, None
     claim = Claim("rise", "<=", limit)
-    if len(_grouped(open_rows, most)) > 1:
+    if len({row.cluster for row in open_rows}) > 1:
         proof, counter = (
             Estimate(fsum(rises) / n, *grouped_t(_grouped(open_rows, rises), -1.0, 1.0, at), n, at)
             for rises, at in ((most, LEVEL), (least, level))
@@ -351,15 +336,16 @@ def _grouped(rows: Sequence[Row], values: Sequence[float]) -> list[list[float]]:
 
 def _share(said: Sequence[tuple[Row, bool | None]]) -> Share | None:
     """Return the share of rows that are met among those that can be read; None of fewer than two questions."""
-    read = [(row, float(one)) for row, one in said if one is not None]
-    groups = _grouped([row for row, _ in read], [value for _, value in read])
+    rows, read = [row for row, one in said if one is not None], [float(one) for _, one in said if one is not None]
+    bounds = _bounds(rows, read)
+    return bounds and Share(int(fsum(read)), len(read), *bounds, len(said) - len(read))
+
+
+def _bounds(rows: Sequence[Row], values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the bounds of a share; None of fewer than two questions."""
+    groups = _grouped(rows, values)
     if len(groups) < 2:
         return None
-    met = int(fsum(value for _, value in read))
-    return Share(met, len(read), *_bounds(groups), len(said) - len(read))
-
-
-def _bounds(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
     low, high = grouped_t(groups, 0.0, 1.0, LEVEL)
     return max(0.0, low), min(1.0, high)
 
@@ -376,31 +362,27 @@ def pairs_in(rows: Sequence[Row]) -> tuple[Pair, ...]:
     for row in rows:
         if row.own and row.own[0] is not None:
             by_case.setdefault(row.case, []).append(row)
-    shared: dict[tuple[str, str], list[tuple[Row, bool, bool]]] = {}
+    shared: dict[tuple[str, str], list[tuple[Row, Row]]] = {}
     for held in by_case.values():
         for one, other in combinations(sorted(held, key=lambda row: row.criterion), 2):
             if one.criterion != other.criterion:
-                both = (one, bool(one.own[0]), bool(other.own[0]))
-                shared.setdefault((one.criterion, other.criterion), []).append(both)
-    found = [_pair(names, both) for names, both in shared.items() if len(both) >= FEWEST]
-    return tuple(sorted((one for one in found if one), key=_strength))
+                shared.setdefault((one.criterion, other.criterion), []).append((one, other))
+    found = [one for both in shared.values() if len(both) >= FEWEST and (one := _pair(both)) is not None]
+    return tuple(sorted(found, key=lambda one: (-abs(one.kappa.value) if one.kappa else 0.0, one.first, one.second)))
 
 
-def _strength(one: Pair) -> tuple[float, str, str]:
-    return -abs(one.kappa.value) if one.kappa else 0.0, one.first, one.second
-
-
-def _pair(names: tuple[str, str], both: Sequence[tuple[Row, bool, bool]]) -> Pair | None:
-    rows, first, second = [row for row, _, _ in both], [one for _, one, _ in both], [other for _, _, other in both]
+def _pair(both: Sequence[tuple[Row, Row]]) -> Pair | None:
+    rows = [row for row, _ in both]
+    first, second = [bool(row.own[0]) for row in rows], [bool(row.own[0]) for _, row in both]
     unlike = [float(a != b) for a, b in zip(first, second, strict=True)]
-    groups = _grouped(rows, unlike)
-    if len(groups) < 2:
+    bounds = _bounds(rows, unlike)
+    if bounds is None:
         return None
-    low, high = _bounds(groups)
     agree, against = _kappa(rows, first, second), _kappa(rows, first, [not one for one in second])
-    together = high <= RARE and agree is not None and agree.low > AGREE
-    opposite = low >= 1 - RARE and against is not None and against.low > AGREE
-    return Pair(*names, int(fsum(unlike)), len(both), low, high, agree, together, opposite)
+    together = bounds[1] <= RARE and agree is not None and agree.low > AGREE
+    opposite = bounds[0] >= 1 - RARE and against is not None and against.low > AGREE
+    names = both[0][0].criterion, both[0][1].criterion
+    return Pair(*names, int(fsum(unlike)), len(both), *bounds, agree, together, opposite)
 
 
 def _kappa(rows: Sequence[Row], first: Sequence[bool], second: Sequence[bool]) -> Estimate | None:

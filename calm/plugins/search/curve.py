@@ -13,24 +13,25 @@ harmless texts, the answer with neutral words around it, are tried in the same w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import cycle, islice, product
+from itertools import chain, cycle, islice, product
 from math import comb, fsum
 from typing import Final
 
 from calm.core.case import digest
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
 from calm.core.languages import language_of_case
-from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words
+from calm.core.reasons import Kind, Reason, because, counted, in_words
 from calm.experiment.inert import Form, stock_of
 from calm.experiment.pairs import clusters_of
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import LEVEL, LOST
+from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.plugins.search.proposers import Bandit, BestOf
 from calm.plugins.search.subjects import FRESH, Subject, ask_all, in_hand
+from calm.results.study_provenance import too_little
 from calm.statistics.intervals import grouped_t, smallest_n
 
 MEASURE: Final = "lift_beyond_harmless"
@@ -73,13 +74,13 @@ class Tried:
         return self.found(budget) * sum(self.again) / len(self.again) if self.again else 0.0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Raced:
     """A case, the texts that were tried in it, and the harmless ones."""
 
     subject: Subject
     tried: Tried
-    harmless: Tried = field(default_factory=Tried)
+    harmless: Tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,7 @@ class Curve:
     @property
     def incomplete(self) -> Reason:
         """Why the data are incomplete, or `NONE`."""
-        lost, there = sum(self.lost.values()), len(self.raced)
-        capped = any(reason.unfinished for reason in self.lost)
-        return counted(self.lost) if capped or lost > LOST * (lost + there) else NONE
+        return too_little(self.lost, sum(self.lost.values()) + len(self.raced))
 
 
 def budgets(tries: int) -> list[int]:
@@ -139,21 +138,16 @@ def race(setup: Setup, size: int, tries: int, bandit: Bandit, limit: float) -> C
     subjects, excluded, lost = in_hand(setup, size)
     for subject in subjects:
         subject.left = 2 * (tries + AGAIN)
-    texts = _proposed(subjects, tries, bandit)
     raced: list[Raced] = []
-    for subject in subjects:
-        if texts[subject]:
-            some = texts[subject]
-            raced.append(Raced(subject, Tried([(text, 0) for text in some]), Tried(_harmless(subject, len(some)))))
+    for subject, texts in _proposed(subjects, tries, bandit).items():
+        if texts:
+            raced.append(Raced(subject, Tried([(text, 0) for text in texts]), Tried(_harmless(subject, len(texts)))))
         elif not subject.failed:
             excluded[because(Kind.NO_TEXT)] += 1
     _ask(raced, setup.seed)
-    for subject in subjects:
-        if subject.failed:
-            lost[subject.failed] += 1
+    lost.update(subject.failed for subject in subjects if subject.failed)
     kept = tuple(one for one in raced if not one.subject.failed)
-    claim = Claim(MEASURE, "<=", limit)
-    clusters = clusters_of(setup.cases)
+    claim, clusters = Claim(MEASURE, "<=", limit), clusters_of(setup.cases)
     groups: dict[str, list[Raced]] = {}
     for one in kept:
         groups.setdefault(clusters[one.subject.id], []).append(one)
@@ -196,24 +190,16 @@ def _harmless(subject: Subject, count: int) -> list[tuple[str, int]]:
 
 def _ask(raced: Sequence[Raced], seed: int) -> None:
     """Ask about all texts, some of each case at a time; then again about some that won."""
-    for begin in range(0, max((len(one.tried.texts) for one in raced), default=0), AT_ONCE):
-        ask_all(
-            [
-                (one.subject, *ask)
-                for one in raced
-                for kind in (one.tried, one.harmless)
-                for ask in kind.texts[begin : begin + AT_ONCE]
-            ]
-        )
+    both = [(one.subject, kind) for one in raced for kind in (one.tried, one.harmless)]
+    for begin in range(0, max((len(kind.texts) for _, kind in both), default=0), AT_ONCE):
+        ask_all([(subject, *ask) for subject, kind in both for ask in kind.texts[begin : begin + AT_ONCE]])
     fresh: list[tuple[Tried, tuple[Subject, str, int]]] = []
-    for one in raced:
-        if one.subject.failed:
-            continue
-        for kind in (one.tried, one.harmless):
-            kind.won = [one.subject.said[ask].won for ask in kind.texts]
+    for subject, kind in both:
+        if not subject.failed:
+            kind.won = [subject.said[ask].won for ask in kind.texts]
             winners = [ask for ask, won in zip(kind.texts, kind.won, strict=True) if won]
-            drawn = sorted(winners, key=partial(digest, "again", seed, one.subject.id))
-            fresh += [(kind, (one.subject, text, FRESH + n)) for n, (text, _) in enumerate(islice(cycle(drawn), AGAIN))]
+            drawn = sorted(winners, key=partial(digest, "again", seed, subject.id))
+            fresh += [(kind, (subject, text, FRESH + n)) for n, (text, _) in enumerate(islice(cycle(drawn), AGAIN))]
     ask_all([ask for _, ask in fresh])
     for kind, (subject, text, number) in fresh:
         if not subject.failed:
@@ -221,17 +207,18 @@ def _ask(raced: Sequence[Raced], seed: int) -> None:
 
 
 def _point(groups: Sequence[Sequence[Raced]], budget: int) -> Point:
-    every = [one for group in groups for one in group]
-    found = {one: one.tried.found(budget) for one in every}
-    lifted, harmless = ({one: getattr(one, kind).lifted(budget) for one in every} for kind in ("tried", "harmless"))
-    beyond = {one: lifted[one] - harmless[one] for one in every}
+    def estimate(value: Callable[[Raced], float], least: int = 0) -> Estimate:
+        values = [[value(one) for one in group] for group in groups]
+        n, (low, high) = sum(map(len, values)), grouped_t(values, least, 1, LEVEL)
+        return Estimate(fsum(chain(*values)) / n, max(least, low), min(1.0, high), n, LEVEL, clusters=len(groups))
 
-    def estimate(least: float, values: Mapping[Raced, float]) -> Estimate:
-        low, high = grouped_t([[values[one] for one in group] for group in groups], least, 1, LEVEL)
-        mean = fsum(values.values()) / len(every)
-        return Estimate(mean, max(least, low), min(1.0, high), len(every), LEVEL, clusters=len(groups))
-
-    return Point(budget, estimate(0, found), estimate(0, lifted), estimate(0, harmless), estimate(-1, beyond))
+    return Point(
+        budget,
+        found=estimate(lambda one: one.tried.found(budget)),
+        lifted=estimate(lambda one: one.tried.lifted(budget)),
+        harmless=estimate(lambda one: one.harmless.lifted(budget)),
+        beyond=estimate(lambda one: one.tried.lifted(budget) - one.harmless.lifted(budget), -1),
+    )
 
 
 def asks(tries: int) -> tuple[int, int]:
