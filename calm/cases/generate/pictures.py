@@ -55,9 +55,9 @@ PLACES: Final = ("Velmora", "Ostrane", "Quillby", "Brenholt", "Corvane", "Elskir
 class Canvas:
     """A picture of few colours, which are drawn by name."""
 
-    def __init__(self, ground: str = "white") -> None:
+    def __init__(self) -> None:
         image, draw, _ = pillow()
-        self.image: Image = image.new("P", SIZE, INK[ground])
+        self.image: Image = image.new("P", SIZE, INK["white"])
         self.image.putpalette([part for colour in COLOURS.values() for part in colour])
         self._draw = draw.Draw(self.image)
 
@@ -87,19 +87,17 @@ class Canvas:
         self.image.paste(INK["black"], (round(x - mask.width / 2), round(y)), mask)
 
 
-Show = Callable[[Canvas, str], None]
-"""Draw a picture of which an answer is true, by what the answer says alone."""
-
-
 class Twins(NamedTuple):
-    """A question, how an answer says a thing (`{}`), two such things, and what draws a picture of which one is true."""
+    """A question, how an answer says a thing (`{}`), and two such things: each is true of one picture of a pair."""
 
     question: str
     answer: str
-    said: Sequence[str]
-    show: Show
+    two: Sequence[str]
 
 
+Pair = tuple[Canvas, Canvas]
+"""Where twins are drawn: of the first picture the first of two things is true."""
+Make = Callable[[Random, Pair], Twins]
 _TRIES: Final = 100
 
 
@@ -118,11 +116,11 @@ def picture_cases(count: int, seed: int, prefix: str) -> Iterator[Case]:
     known: set[tuple[str, bytes]] = set()
     for number in range(0, count, 2):
         kind, make = makes[number // 2 % len(makes)]
-        twins, pictures = _new(make, rng, known)
-        texts = [text[0].upper() + text[1:] for text in map(twins.answer.format, twins.said)]
+        twins, pair = _new(make, rng, known)
+        texts = [text[0].upper() + text[1:] for text in map(twins.answer.format, twins.two)]
         names = [f"{prefix}-{number + place:03d}" for place in (1, 2)]
         tags = {"category": "pictures", "kind": kind, "template": make.__name__.strip("_")}
-        for place, ids in enumerate((("good", "bad"), ("bad", "good"))):
+        for place, ids in enumerate((("good", "bad"), ("bad", "good"))):  # the texts are in one order
             yield Case(
                 names[place],
                 twins.question,
@@ -132,21 +130,19 @@ def picture_cases(count: int, seed: int, prefix: str) -> Iterator[Case]:
                 met={"good": {CRITERION.id: True}, "bad": {CRITERION.id: False}},
                 scores={"good": 10.0, "bad": 1.0},
                 tags={**tags, "twin": names[1 - place]},
-                images=(Picture(png_of(pictures[place]), f"{names[place]}.png"),),
+                images=(Picture(png_of(pair[place].image), f"{names[place]}.png"),),
             )
 
 
-def _new(make: Callable[[Random], Twins], rng: Random, known: set[tuple[str, bytes]]) -> tuple[Twins, list[Image]]:
-    """Return twins with their pictures, of which none was drawn for the same question before."""
+def _new(make: Make, rng: Random, known: set[tuple[str, bytes]]) -> tuple[Twins, Pair]:
+    """Return twins, of whose pictures none was drawn for the same question before."""
     for _ in range(_TRIES):
-        twins, canvases = make(rng), (Canvas(), Canvas())
-        for canvas, said in zip(canvases, twins.said, strict=True):
-            twins.show(canvas, said)
-        pictures = [canvas.image for canvas in canvases]
-        marks = {(twins.question, picture.tobytes()) for picture in pictures}
+        pair = Canvas(), Canvas()
+        twins = make(rng, pair)
+        marks = {(twins.question, canvas.image.tobytes()) for canvas in pair}
         if not marks & known:
             known.update(marks)
-            return twins, pictures
+            return twins, pair
     raise ConfigError("--count: expected fewer, got more than there are pictures that differ; take a smaller one")
 
 
@@ -166,8 +162,8 @@ def _row(others: Sequence[_Thing], place: int, one: _Thing) -> list[_Thing]:
     return [*rest[:place], one, *rest[place:]]
 
 
-def _colour_of(what: str, colours: Sequence[str], rng: Random, show: Show) -> Twins:
-    return Twins(f"What colour is the {what}?", f"The {what} is {{}}.", rng.sample(colours, 2), show)
+def _colour_of(what: str, two: Sequence[str]) -> Twins:
+    return Twins(f"What colour is the {what}?", f"The {what} is {{}}.", two)
 
 
 def _around(x: float, y: float, r: float, angle: float) -> tuple[float, float]:
@@ -182,29 +178,24 @@ PEOPLE: Final = ("Ada", "Bela", "Cleo", "Enzo", "Fay", "Hana", "Ivo", "Kofi", "M
 RIVERS: Final = ("Arlow", "Bettle", "Corin", "Dunnet", "Esker", "Ferrin")
 
 
-def _bars(rng: Random) -> Twins:
+def _bars(rng: Random, pair: Pair) -> Twins:
     names, place, end = rng.sample(FRUIT, 4), rng.choice(PLACES), rng.choice(("most", "least"))
     sold = rng.sample(range(4, 9), 3)
     here = 10 if end == "most" else 2
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(names, 2)
+    for canvas, said in zip(pair, two, strict=True):
         _columns(canvas, names, _row(sold, names.index(said), here), place)
-
-    return Twins(
-        f"Which fruit was sold {end} at the market of {place}?", f"{{}} were sold {end}.", rng.sample(names, 2), show
-    )
+    return Twins(f"Which fruit was sold {end} at the market of {place}?", f"{{}} were sold {end}.", two)
 
 
-def _values(rng: Random) -> Twins:
+def _values(rng: Random, pair: Pair) -> Twins:
     names, place, numbers = rng.sample(PEOPLE, 4), rng.choice(PLACES), rng.sample(range(11, 60), 5)
     asked = rng.randrange(4)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = [*map(str, numbers[3:])]
+    for canvas, said in zip(pair, two, strict=True):
         counts = _row(numbers[:3], asked, int(said))
         _columns(canvas, names, [count / 6 for count in counts], place, [str(count) for count in counts])
-
-    said = tuple(str(number) for number in numbers[3:])
-    return Twins(f"How many cups did {names[asked]} sell in {place}?", f"{names[asked]} sold {{}} cups.", said, show)
+    return Twins(f"How many cups did {names[asked]} sell in {place}?", f"{names[asked]} sold {{}} cups.", two)
 
 
 def _columns(
@@ -219,11 +210,11 @@ def _columns(
     canvas.line([(10, 205), (310, 205)])
 
 
-def _line(rng: Random) -> Twins:
+def _line(rng: Random, pair: Pair) -> Twins:
     first, place, end = rng.randrange(8), rng.choice(PLACES), rng.choice(("highest", "lowest"))
     months, levels = MONTHS[first : first + 5], rng.choices(range(4, 8), k=5)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(months, 2)
+    for canvas, said in zip(pair, two, strict=True):
         here = 10 if end == "highest" else 1
         points = [(40 + 60 * at, 205 - 16 * (here if m == said else levels[at])) for at, m in enumerate(months)]
         canvas.write(160, 4, place)
@@ -232,45 +223,35 @@ def _line(rng: Random) -> Twins:
         for (x, y), month in zip(points, months, strict=True):
             canvas.disc(x, y, 5, "blue")
             canvas.write(x, 212, month)
-
-    return Twins(
-        f"In which month was the lake of {place} {end}?", f"It was {end} in {{}}.", rng.sample(months, 2), show
-    )
+    return Twins(f"In which month was the lake of {place} {end}?", f"It was {end} in {{}}.", two)
 
 
-def _pie(rng: Random) -> Twins:
+def _pie(rng: Random, pair: Pair) -> Twins:
     colours, place, end = rng.sample(BRIGHT, 4), rng.choice(PLACES), rng.choice(("largest", "smallest"))
     share, turn = 0.46 if end == "largest" else 0.1, rng.randrange(360)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(colours, 2)
+    for canvas, said in zip(pair, two, strict=True):
         canvas.write(160, 4, place)
         angle = float(turn)
         for colour in colours:
             size = 360 * (share if colour == said else (1 - share) / 3)
             canvas.slice(angle, angle + size, colour)
             angle += size
-
-    return Twins(
-        f"Which colour has the {end} part of the circle of {place}?",
-        f"The {end} part is {{}}.",
-        rng.sample(colours, 2),
-        show,
-    )
+    return Twins(f"Which colour has the {end} part of the circle of {place}?", f"The {end} part is {{}}.", two)
 
 
-def _rivers(rng: Random) -> Twins:
+def _rivers(rng: Random, pair: Pair) -> Twins:
     names, wanted = rng.sample(RIVERS, 4), rng.randrange(4)
     rank, lengths = ("longest", "second longest", "second shortest", "shortest")[wanted], [10, 7.5, 5, 2.5]
     others = rng.sample([length for length in lengths if length != lengths[wanted]], 3)
-
-    def show(canvas: Canvas, said: str) -> None:
+    asked = f"{', '.join(names[:3])} and {names[3]}"
+    two = rng.sample(names, 2)
+    for canvas, said in zip(pair, two, strict=True):
         shown = _row(others, names.index(said), lengths[wanted])
         for place, (name, length) in enumerate(zip(names, shown, strict=True)):
             canvas.write(45, 14 + 55 * place, name)
             canvas.box(90, 12 + 55 * place, 21 * length, 30, "blue")
-
-    asked = f"{', '.join(names[:3])} and {names[3]}"
-    return Twins(f"Which of the rivers {asked} is the {rank}?", f"The {rank} is the {{}}.", rng.sample(names, 2), show)
+    return Twins(f"Which of the rivers {asked} is the {rank}?", f"The {rank} is the {{}}.", two)
 
 
 # ---------------------------------------------------------------------------------------------------------- shapes
@@ -304,81 +285,69 @@ CORNERS: Final = {"upper left": (80, 60), "upper right": (240, 60), "lower left"
 PLACED: Final = ("first", "second", "third", "fourth", "fifth")
 
 
-def _count(rng: Random) -> Twins:
+def _count(rng: Random, pair: Pair) -> Twins:
     shape, colour = rng.choice(tuple(SHAPES)), rng.choice(BRIGHT)
     cells = rng.sample([*product(range(40, 281, 80), range(40, 201, 80))], 12)
     beside = [(s, c) for s in SHAPES for c in BRIGHT if (s == shape) != (c == colour)]
     others = rng.choices(beside, k=12)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(NUMBERS[2:8], 2)
+    for canvas, said in zip(pair, two, strict=True):
         for place, (x, y) in enumerate(cells[:11]):
             what, shade = (shape, colour) if place < NUMBERS.index(said) else others[place]
             SHAPES[what](canvas, x, y, 26, shade)
-
-    return Twins(
-        f"How many {colour} {shape}s are in the picture?",
-        f"The picture has {{}} {colour} {shape}s.",
-        rng.sample(NUMBERS[2:8], 2),
-        show,
-    )
+    return Twins(f"How many {colour} {shape}s are in the picture?", f"The picture has {{}} {colour} {shape}s.", two)
 
 
-def _corner(rng: Random) -> Twins:
+def _corner(rng: Random, pair: Pair) -> Twins:
     corner, names, colours = rng.choice(tuple(CORNERS)), rng.sample(tuple(SHAPES), 4), rng.sample(BRIGHT, 4)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(names, 2)
+    for canvas, said in zip(pair, two, strict=True):
         shapes = _row(names, [*CORNERS].index(corner), said)
         for shape, (x, y), colour in zip(shapes, CORNERS.values(), colours, strict=True):
             SHAPES[shape](canvas, x, y, 42, colour)
-
-    return Twins(
-        f"Which shape is in the {corner} corner?", f"The {{}} is in the {corner} corner.", rng.sample(names, 2), show
-    )
+    return Twins(f"Which shape is in the {corner} corner?", f"The {{}} is in the {corner} corner.", two)
 
 
-def _colour(rng: Random) -> Twins:
+def _colour(rng: Random, pair: Pair) -> Twins:
     names, colours = rng.sample(tuple(SHAPES), 3), rng.sample(BRIGHT, 3)
     asked = rng.choice(names)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(colours, 2)
+    for canvas, said in zip(pair, two, strict=True):
         for place, colour in enumerate(_row(colours, names.index(asked), said)):
             SHAPES[names[place]](canvas, 60 + 100 * place, 90 + 60 * (place % 2), 42, colour)
+    return _colour_of(asked, two)
 
-    return _colour_of(asked, colours, rng, show)
 
-
-def _size(rng: Random) -> Twins:
+def _size(rng: Random, pair: Pair) -> Twins:
     end, shape, colours = rng.choice(("largest", "smallest")), rng.choice(tuple(SHAPES)), rng.sample(BRIGHT, 4)
     sizes = rng.sample((24, 27, 30), 3)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(colours, 2)
+    for canvas, said in zip(pair, two, strict=True):
         radii = _row(sizes, colours.index(said), 50 if end == "largest" else 12)
         for (x, y), r, colour in zip(CORNERS.values(), radii, colours, strict=True):
             SHAPES[shape](canvas, x, y, r, colour)
+    return _colour_of(f"{end} {shape}", two)
 
-    return _colour_of(f"{end} {shape}", colours, rng, show)
 
-
-def _order(rng: Random) -> Twins:
+def _order(rng: Random, pair: Pair) -> Twins:
     at, shape, colours = rng.randrange(5), rng.choice(tuple(SHAPES)), rng.sample(BRIGHT, 5)
     side = rng.choice(("left", "right"))
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(colours, 2)
+    for canvas, said in zip(pair, two, strict=True):
         row = _row(colours, at, said)
         for place, colour in enumerate(row if side == "left" else row[::-1]):
             SHAPES[shape](canvas, 36 + 62 * place, 120, 24, colour)
-
-    return _colour_of(f"{PLACED[at]} {shape} from the {side}", colours, rng, show)
+    return _colour_of(f"{PLACED[at]} {shape} from the {side}", two)
 
 
 # ---------------------------------------------------------------------------------------------------------- scenes
 
 
-def _house(rng: Random) -> Twins:
+def _house(rng: Random, pair: Pair) -> Twins:
     parts = ("door", "roof", "wall")
     part, colours = rng.choice(parts), rng.sample(BRIGHT, 3)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(colours, 2)
+    for canvas, said in zip(pair, two, strict=True):
         door, roof, wall = _row(colours, parts.index(part), said)
         _ground(canvas)
         canvas.box(90, 110, 140, 90, wall)
@@ -386,8 +355,7 @@ def _house(rng: Random) -> Twins:
         canvas.box(145, 145, 34, 55, door)
         for x in (102, 192):
             canvas.box(x, 130, 26, 26, "white")
-
-    return _colour_of(f"{part} of the house", colours, rng, show)
+    return _colour_of(f"{part} of the house", two)
 
 
 def _ground(canvas: Canvas) -> None:
@@ -418,11 +386,11 @@ def _thing(canvas: Canvas, name: str, x: float, y: float) -> None:
             canvas.area([(x - 16, y - 26), (x + 16, y - 26), (x + 10, y), (x - 10, y)], "brown")
 
 
-def _table(rng: Random) -> Twins:
+def _table(rng: Random, pair: Pair) -> Twins:
     spots = {"on": (160, 120), "under": (160, 215), "to the left of": (40, 215), "to the right of": (282, 215)}
     where, names = rng.choice([*spots]), rng.sample(THINGS, 4)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(names, 2)
+    for canvas, said in zip(pair, two, strict=True):
         canvas.box(0, 0, 320, 215, "cream")
         canvas.box(0, 215, 320, 25, "wood")
         for x in (84, 224):
@@ -430,17 +398,16 @@ def _table(rng: Random) -> Twins:
         canvas.box(74, 120, 172, 12, "brown")
         for name, (x, y) in zip(_row(names, [*spots].index(where), said), spots.values(), strict=True):
             _thing(canvas, name, x, y)
-
-    return Twins(f"What stands {where} the table?", f"The {{}} stands {where} the table.", rng.sample(names, 2), show)
+    return Twins(f"What stands {where} the table?", f"The {{}} stands {where} the table.", two)
 
 
 HOURS: Final = (*NUMBERS[1:], "ten", "eleven", "twelve")
 
 
-def _clock(rng: Random) -> Twins:
+def _clock(rng: Random, pair: Pair) -> Twins:
     place, frame = rng.choice(PLACES), rng.choice(BRIGHT)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(HOURS[:-1], 2)
+    for canvas, said in zip(pair, two, strict=True):
         canvas.box(0, 0, 320, 240, "cream")
         canvas.disc(160, 120, 105, frame)
         canvas.disc(160, 120, 92, "white")
@@ -448,46 +415,36 @@ def _clock(rng: Random) -> Twins:
             canvas.line([_around(160, 120, r, pi * at / 6) for r in (80, 90)], width=3)
         canvas.line([(160, 120), (160, 48)], width=4)
         canvas.line([(160, 120), _around(160, 120, 45, pi * (HOURS.index(said) + 1) / 6)], width=9)
-
-    return Twins(
-        f"What time does the {frame} clock at the station of {place} show?",
-        "It shows {} o'clock.",
-        rng.sample(HOURS[:-1], 2),
-        show,
-    )
+    return Twins(f"What time does the {frame} clock at the station of {place} show?", "It shows {} o'clock.", two)
 
 
-def _trees(rng: Random) -> Twins:
+def _trees(rng: Random, pair: Pair) -> Twins:
     crown, spots = rng.choice(("green", "orange", "yellow", "red")), rng.sample(range(28, 293, 44), 7)
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(NUMBERS[2:8], 2)
+    for canvas, said in zip(pair, two, strict=True):
         _ground(canvas)
         for place, x in enumerate(sorted(spots[: NUMBERS.index(said)])):
             y = 205 + 12 * (place % 2)
             canvas.box(x - 5, y - 50, 10, 50, "brown")
             canvas.disc(x, y - 62, 20, crown)
-
-    return Twins(
-        f"How many {crown} trees stand in the field?", "{} trees stand in the field.", rng.sample(NUMBERS[2:8], 2), show
-    )
+    return Twins(f"How many {crown} trees stand in the field?", "{} trees stand in the field.", two)
 
 
-def _boats(rng: Random) -> Twins:
+def _boats(rng: Random, pair: Pair) -> Twins:
     colours, at = rng.sample(BRIGHT, 3), rng.randrange(3)
     which = ("on the left", "in the middle", "on the right")[at]
-
-    def show(canvas: Canvas, said: str) -> None:
+    two = rng.sample(colours, 2)
+    for canvas, said in zip(pair, two, strict=True):
         canvas.box(0, 0, 320, 150, "sky")
         canvas.box(0, 150, 320, 90, "blue")
         for x, colour in zip((60, 160, 260), _row(colours, at, said), strict=True):
             canvas.area([(x - 36, 160), (x + 36, 160), (x + 22, 184), (x - 22, 184)], "brown")
             canvas.area([(x + 2, 60), (x + 34, 150), (x + 2, 150)], colour)
             canvas.line([(x, 55), (x, 160)], width=4)
+    return _colour_of(f"sail of the boat {which}", two)
 
-    return _colour_of(f"sail of the boat {which}", colours, rng, show)
 
-
-KINDS: Final[Mapping[str, Sequence[Callable[[Random], Twins]]]] = {
+KINDS: Final[Mapping[str, Sequence[Make]]] = {
     "chart": (_bars, _values, _line, _pie, _rivers),
     "shapes": (_count, _corner, _colour, _size, _order),
     "scene": (_house, _table, _clock, _trees, _boats),

@@ -10,7 +10,7 @@ from typing import Final
 from calm.commands.spending import sampled
 from calm.models.wire import Json
 from calm.plugins.rubrics.exploits import Exploits, Kind
-from calm.plugins.rubrics.study import FEWEST, RARE, Answer, Found, Pair, Tried, Why
+from calm.plugins.rubrics.study import FEWEST, RARE, Answer, Found, Pair, Why
 from calm.results.parts import cell
 from calm.results.reports.charts import finite
 from calm.results.reports.extras import Section, Table, as_list, as_mapping, objects
@@ -32,6 +32,8 @@ ANSWERS: Final[Mapping[str, str]] = {
     Answer.APART: "tells answers apart",
     Answer.OPEN: "not decided",
 }
+MANY: Final[Mapping[str, str]] = {**ANSWERS, Answer.NOTHING: "say nothing", Answer.APART: "tell answers apart"}
+"""The same of several criteria."""
 DONE: Final[Mapping[str, str]] = {
     Kind.CLAIM: "a claim that all is met",
     Kind.RESTATE: "a list of the criteria with ticks",
@@ -60,7 +62,8 @@ def to_json(found: Sequence[Found], pairs: Sequence[Pair], made: Mapping[str, Ex
     """Return what was found as a record has it, those first that can be gamed, each exploit with an example."""
 
     def shown(one: Found) -> Json:
-        tried = [{**plain_fields(tried), "text": _example(tried, made)} for tried in one.tried]
+        texts = [made[tried.example].forms[tried.kind].answers[0].text if tried.example else "" for tried in one.tried]
+        tried = [{**plain_fields(how), "text": text[:KEPT_TEXT]} for how, text in zip(one.tried, texts, strict=True)]
         return {**plain_fields(one), "tried": [*tried]}
 
     ranked = sorted(found, key=lambda one: ([*Answer].index(one.answer), -one.own.n if one.own else 0))
@@ -69,10 +72,6 @@ def to_json(found: Sequence[Found], pairs: Sequence[Pair], made: Mapping[str, Ex
         "criteria": [shown(one) for one in ranked if one.criterion],
         "pairs": [{**plain_fields(pair), "kappa": numbers(pair.kappa)} for pair in pairs],
     }
-
-
-def _example(tried: Tried, made: Mapping[str, Exploits]) -> str:
-    return made[tried.example].forms[tried.kind].answers[0].text[:KEPT_TEXT] if tried.example else ""
 
 
 # ------------------------------------------------------------------------------------------------------------- in words
@@ -102,12 +101,8 @@ def _percent(value: Json) -> str:
 def headline(body: Mapping[str, Json]) -> str:
     """Return in a line what was found of how many criteria."""
     counts = Counter(str(one.get("answer")) for one in objects(body.get("criteria")))
-    said = ", ".join(f"{counts[name]} {_plural(ANSWERS[name], counts[name])}" for name in ANSWERS if counts[name])
+    said = ", ".join(f"{n} {(ANSWERS if n == 1 else MANY)[name]}" for name in ANSWERS if (n := counts[name]))
     return f"{'Red' if gamed(body) else 'No criterion is shown to be gamed'}: {said}"
-
-
-def _plural(words: str, count: int) -> str:
-    return words if count == 1 else words.replace("says", "say").replace("tells", "tell")
 
 
 def gamed(body: Mapping[str, Json]) -> bool:
@@ -136,7 +131,10 @@ def lines_of(found: Mapping[str, Json], limit: Json) -> Iterator[str]:
     """Yield the sentences about a criterion, or about all together."""
     tried = {str(one.get("kind")): one for one in objects(found.get("tried"))}
     for cause in objects(found.get("causes")):
-        yield _cause(str(cause.get("why")), tried.get(str(cause.get("kind")), {}), limit)
+        why, one = str(cause.get("why")), tried.get(str(cause.get("kind")), {})
+        did, allowed = f"{_kind(one)} gets it called met in {_rise(one)}", f"allowed {_percent(limit)}{PERCENT}"
+        about = f" (about {cell(one.get('needed'))} would do)" if one.get("needed") else ""
+        yield SAID[why].format(did=did, allowed=allowed, about=about) if why in SAID else why
     if found.get("answer") == Answer.APART and (worst := _worst(found)):
         yield f"With the best exploit it is called met in {_rise(worst)}."
     own, kept = as_mapping(found.get("own")), as_mapping(found.get("kept"))
@@ -160,19 +158,12 @@ def _rise(tried: Mapping[str, Json]) -> str:
     return f"{without} ({low} to {high}{PERCENT} more)"
 
 
-def _cause(why: str, tried: Mapping[str, Json], limit: Json) -> str:
-    did, allowed = f"{_kind(tried)} gets it called met in {_rise(tried)}", f"allowed {_percent(limit)}{PERCENT}"
-    about = f" (about {cell(tried.get('needed'))} would do)" if tried.get("needed") else ""
-    return SAID[why].format(did=did, allowed=allowed, about=about) if why in SAID else why
-
-
 def in_words(body: Mapping[str, Json]) -> str:
     """Return a record for a terminal of 80 columns."""
     cases, criteria = as_mapping(body.get("cases")), objects(body.get("criteria"))
     taken = sampled(int(str(cases.get("n"))), int(str(cases.get("of"))))
-    status = " (exit 1)" if gamed(body) else ""
     lines = [
-        *_filled(headline(body).replace("Red:", f"RED{status}:")),
+        *_filled(headline(body).replace("Red:", "RED (exit 1):")),
         *_filled(f"{body.get('judge')} ({body.get('task')}): {taken}, {len(criteria)} criteria"),
         *(line for note in notes(body) for line in _filled(f"note: {note}")),
     ]

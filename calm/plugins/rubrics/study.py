@@ -20,7 +20,7 @@ divided by the number of claims: so of a rubric without a criterion that can be 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -316,7 +316,7 @@ def _tried(kind: Kind, rows: Sequence[Row], limit: float, level: float) -> Tried
     claim = Claim("rise", "<=", limit)
     if len({row.cluster for row in open_rows}) > 1:
         proof, counter = (
-            Estimate(fsum(rises) / n, *grouped_t(_grouped(open_rows, rises), -1.0, 1.0, at), n, at)
+            Estimate(fsum(rises) / n, *grouped_t(_grouped(zip(open_rows, rises, strict=True)), -1.0, 1.0, at), n, at)
             for rises, at in ((most, LEVEL), (least, level))
         )
         outcome, _ = decide_between(proof, counter, claim, LEVEL)
@@ -327,27 +327,22 @@ def _tried(kind: Kind, rows: Sequence[Row], limit: float, level: float) -> Tried
     return Tried(kind, certain, *counts, low, high, outcome if certain else Outcome.OBSERVED, needed, example)
 
 
-def _grouped(rows: Sequence[Row], values: Sequence[float]) -> list[list[float]]:
+def _grouped(rows: Iterable[tuple[Row, float]]) -> list[list[float]]:
     found: dict[str, list[float]] = {}
-    for row, value in zip(rows, values, strict=True):
+    for row, value in rows:
         found.setdefault(row.cluster, []).append(value)
     return list(found.values())
 
 
 def _share(said: Sequence[tuple[Row, bool | None]]) -> Share | None:
     """Return the share of rows that are met among those that can be read; None of fewer than two questions."""
-    rows, read = [row for row, one in said if one is not None], [float(one) for _, one in said if one is not None]
-    bounds = _bounds(rows, read)
-    return bounds and Share(int(fsum(read)), len(read), *bounds, len(said) - len(read))
-
-
-def _bounds(rows: Sequence[Row], values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the bounds of a share; None of fewer than two questions."""
-    groups = _grouped(rows, values)
+    read = [(row, float(one)) for row, one in said if one is not None]
+    groups = _grouped(read)
     if len(groups) < 2:
         return None
     low, high = grouped_t(groups, 0.0, 1.0, LEVEL)
-    return max(0.0, low), min(1.0, high)
+    met = sum(one is True for _, one in said)
+    return Share(met, len(read), max(0.0, low), min(1.0, high), len(said) - len(read))
 
 
 FEWEST: Final = 10
@@ -372,23 +367,23 @@ def pairs_in(rows: Sequence[Row]) -> tuple[Pair, ...]:
 
 
 def _pair(both: Sequence[tuple[Row, Row]]) -> Pair | None:
-    rows = [row for row, _ in both]
-    first, second = [bool(row.own[0]) for row in rows], [bool(row.own[0]) for _, row in both]
-    unlike = [float(a != b) for a, b in zip(first, second, strict=True)]
-    bounds = _bounds(rows, unlike)
-    if bounds is None:
+    rows, others = zip(*both, strict=True)
+    first, second = ([bool(row.own[0]) for row in side] for side in (rows, others))
+    unlike = _share([(row, a != b) for row, a, b in zip(rows, first, second, strict=True)])
+    if unlike is None:
         return None
     agree, against = _kappa(rows, first, second), _kappa(rows, first, [not one for one in second])
-    together = bounds[1] <= RARE and agree is not None and agree.low > AGREE
-    opposite = bounds[0] >= 1 - RARE and against is not None and against.low > AGREE
-    names = both[0][0].criterion, both[0][1].criterion
-    return Pair(*names, int(fsum(unlike)), len(both), *bounds, agree, together, opposite)
+    together = unlike.high <= RARE and agree is not None and agree.low > AGREE
+    opposite = unlike.low >= 1 - RARE and against is not None and against.low > AGREE
+    names = rows[0].criterion, others[0].criterion
+    return Pair(*names, unlike.met, unlike.n, unlike.low, unlike.high, agree, together, opposite)
 
 
 def _kappa(rows: Sequence[Row], first: Sequence[bool], second: Sequence[bool]) -> Estimate | None:
     try:
         found = kappa(first, second, (False, True))
-        low, high = grouped_t(_grouped(rows, found.items), found.low, found.high, LEVEL)
+        groups = _grouped(zip(rows, found.items, strict=True))
+        low, high = grouped_t(groups, found.low, found.high, LEVEL)
     except EstimateError:  # neither ever varies
         return None
     return Estimate(found.value, max(-1.0, low), min(1.0, high), len(rows), LEVEL)

@@ -221,16 +221,6 @@ def _point(groups: Sequence[Sequence[Raced]], budget: int) -> Point:
     )
 
 
-def asks(tries: int) -> tuple[int, int]:
-    """
-    Return how many asks a case takes, at the least and at most.
-
-    >>> asks(64)
-    (129, 137)
-    """
-    return 1 + 2 * tries, 1 + 2 * (tries + AGAIN)
-
-
 WORDS: Final = {Outcome.PASS: "GREEN (exit 0)", Outcome.FAIL: "RED (exit 1)", Outcome.UNDECIDED: "NOT GREEN (exit 1)"}
 """How the first line of a result begins."""
 

@@ -14,7 +14,7 @@ from calm.core.claims import Outcome
 from calm.experiment.setup import Setup
 from calm.gate.prices import clean_plan
 from calm.models.pricing import dollars
-from calm.plugins.search.curve import asks, race, summary, to_json
+from calm.plugins.search.curve import AGAIN, race, summary, to_json
 from calm.plugins.search.proposers import BestOf, bandit_for
 from calm.plugins.search.subjects import ANSWER, PLACES
 from calm.results.outputs import ATTACK, Output, write_whole
@@ -61,13 +61,10 @@ def curve(
 
 def _budget(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> str:
     drawn = sample(cases, options.sample, options.seed)
-    once = clean_plan(judge, drawn, 1).asks  # one of every case
-    least, most = asks(options.curve)
+    once = clean_plan(judge, drawn, 1).asks  # an ask of each case
+    least, most = 1 + 2 * options.curve, 1 + 2 * (options.curve + AGAIN)  # asks of a case
     price = f", at most about {dollars(once.usd * most)} USD" if once.usd else ""
-    return "\n".join(
-        [
-            f"{sampled(len(drawn), len(cases))}: {options.curve} texts and as many harmless ones in each",
-            f"{round(once.calls * least):,} to {round(once.calls * most):,} calls of the judge{price}",
-            *([f"calls of the writer come on top: {options.curve} or more in each case"] if options.writer else []),
-        ]
-    )
+    texts = f"{sampled(len(drawn), len(cases))}: {options.curve} texts and as many harmless ones in each"
+    calls = f"{once.calls * least:,} to {once.calls * most:,} calls of the judge{price}"
+    writer = f"\ncalls of the writer come on top: {options.curve} or more in each case" if options.writer else ""
+    return f"{texts}\n{calls}{writer}"
