@@ -153,7 +153,7 @@ def png_of(picture: Image) -> bytes:
     return stream.getvalue()
 
 
-_Thing = TypeVar("_Thing", str, float)
+_Thing = TypeVar("_Thing")
 
 
 def _row(others: Sequence[_Thing], place: int, one: _Thing) -> list[_Thing]:

@@ -362,7 +362,7 @@ def pairs_in(rows: Sequence[Row]) -> tuple[Pair, ...]:
         for one, other in combinations(sorted(held, key=lambda row: row.criterion), 2):
             if one.criterion != other.criterion:
                 shared.setdefault((one.criterion, other.criterion), []).append((one, other))
-    found = [one for both in shared.values() if len(both) >= FEWEST and (one := _pair(both)) is not None]
+    found = filter(None, (_pair(both) for both in shared.values() if len(both) >= FEWEST))
     return tuple(sorted(found, key=lambda one: (-abs(one.kappa.value) if one.kappa else 0.0, one.first, one.second)))
 
 
