@@ -42,8 +42,6 @@ DONE: Final[Mapping[str, str]] = {
     Kind.WRITER: "a claim by a writer who saw the criterion alone",
 }
 """What stands behind an answer about another question, by the kind of the exploit."""
-
-
 SAID: Final[Mapping[str, str]] = {
     Why.EXPLOIT: "{did}; {allowed}.",
     Why.WORDS: "{did}. Nobody said whether its words may meet it (--content).",
