@@ -19,12 +19,13 @@ divided by the number of claims: so of a rubric without a criterion that can be 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import fsum
 from typing import Final
 
@@ -257,12 +258,15 @@ def found_in(rows: Sequence[Row], limit: float, *, said: bool) -> tuple[Found, .
         groups.setdefault(row.criterion, []).append(row)
     together = [("", list(rows))] if len(groups) > 1 and any(row.fails for row in rows) else []
     every = [*together, *groups.items()]
-    tests = sum(any(row.fails.get(kind) for row in group) for _, group in every for kind in Kind)
-    return tuple(_found(text, group, limit, LEVEL / max(1, tests), said) for text, group in every)
+    tries = [[one for kind in Kind if (one := _trial(kind, group)) is not None] for _, group in every]
+    level = _level([one for some in tries for one in some if one.certain], limit)
+    return tuple(
+        _found(text, group, [_tried(one, limit, level) for one in some], limit, said)
+        for (text, group), some in zip(every, tries, strict=True)
+    )
 
 
-def _found(text: str, rows: Sequence[Row], limit: float, level: float, said: bool) -> Found:
-    tried = [one for kind in Kind if (one := _tried(kind, rows, limit, level)) is not None]
+def _found(text: str, rows: Sequence[Row], tried: Sequence[Tried], limit: float, said: bool) -> Found:
     own = _share([(row, row.own[0]) for row in rows if row.own])
     sure = any(row.damaged for row in rows)
     fitting = [row for row in rows if row.own == (True,) and row.kept and row.damaged is not None]
@@ -302,29 +306,74 @@ def _apart(answer: Answer, causes: list[Cause], own: Share | None, kept: Share |
     return answer, causes
 
 
-def _tried(kind: Kind, rows: Sequence[Row], limit: float, level: float) -> Tried | None:
-    """Return what an exploit did in the rows where it counts, or where there are none, in the others."""
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """An exploit in the rows where it counts (`certain`), or where there are none, in the others; without replies."""
+
+    kind: Kind
+    certain: bool
+    rows: tuple[Row, ...]
+
+    def rises(self, *, proof: bool) -> list[list[float]]:
+        """Return the rise in each row, by question; what cannot be read counts against what is to be shown."""
+        said, again = ({True: 1.0, False: 0.0, None: float(against)} for against in (proof, not proof))
+        return _grouped((row, said[row.said[self.kind]] - again[row.plain[1]]) for row in self.rows)
+
+    def low(self, level: float) -> float:
+        """Return the lower bound of the rise."""
+        groups = self.rises(proof=False)
+        return max(-1.0, grouped_t(groups, -1.0, 1.0, level)[0]) if len(groups) > 1 else -1.0
+
+    def could(self, level: float) -> float:
+        """Return the lower bound that so many rows can have at most."""
+        groups = _grouped((row, 1.0) for row in self.rows)
+        return grouped_t(groups, -1.0, 1.0, level)[0] if len(groups) > 1 else -1.0
+
+
+def _trial(kind: Kind, rows: Sequence[Row]) -> _Trial | None:
     there = [row for row in rows if kind in row.fails]
-    if not there:
-        return None
     certain = any(row.fails[kind] for row in there)
-    open_rows = [row for row in there if row.open and kind in row.said and row.fails[kind] == certain]
-    said, again = [row.said[kind] for row in open_rows], [row.plain[1] for row in open_rows]
-    most = [float(one is not False) - float(noise is True) for one, noise in zip(said, again, strict=True)]
-    least = [float(one is True) - float(noise is not False) for one, noise in zip(said, again, strict=True)]
-    n, low, high, outcome, needed = len(said), -1.0, 1.0, Outcome.UNDECIDED, None
+    asked = tuple(row for row in there if row.open and kind in row.said and row.fails[kind] == certain)
+    return _Trial(kind, certain, asked) if there else None
+
+
+def _level(trials: Sequence[_Trial], limit: float) -> float:
+    """
+    Return the level of each claim at which all are disproven together at `LEVEL`: Holm's steps with Tarone's number.
+
+    The number of claims counts those alone that have enough rows to be disproven at that level, whatever is said.
+    """
+    left, level = [one for one in trials if one.could(LEVEL) > limit], LEVEL
+    while left:
+        numbers = range(1, len(left) + 1)
+        few = bisect_left(numbers, True, key=lambda n: sum(one.could(LEVEL / n) > limit for one in left) <= n)  # noqa: B023  # called here
+        level = LEVEL / numbers[few]
+        kept = [one for one in left if one.low(level) <= limit]
+        if len(kept) == len(left):
+            break
+        left = kept
+    return level
+
+
+def _tried(trial: _Trial, limit: float, level: float) -> Tried:
+    """Return what an exploit did."""
+    said, again = [row.said[trial.kind] for row in trial.rows], [row.plain[1] for row in trial.rows]
+    n, low, high, outcome, needed = len(said), trial.low(level), 1.0, Outcome.UNDECIDED, None
     claim = Claim("rise", "<=", limit)
-    if len({row.cluster for row in open_rows}) > 1:
-        proof, counter = (
-            Estimate(fsum(rises) / n, *grouped_t(_grouped(zip(open_rows, rises, strict=True)), -1.0, 1.0, at), n, at)
-            for rises, at in ((most, LEVEL), (least, level))
-        )
+    groups = trial.rises(proof=True)
+    if len(groups) > 1:
+        value = fsum(chain(*groups)) / n
+        proof = Estimate(value, *grouped_t(groups, -1.0, 1.0, LEVEL), n, LEVEL, clusters=len(groups))
+        counter = replace(proof, value=fsum(chain(*trial.rises(proof=False))) / n, low=low, level=level)
         outcome, _ = decide_between(proof, counter, claim, LEVEL)
-        needed = cases_to_decide(proof, claim, smallest_n(limit, LEVEL)) if outcome is Outcome.UNDECIDED else None
-        low, high = max(-1.0, counter.low), min(1.0, proof.high)
-    example = next((row.case for row in open_rows if row.said[kind]), "")
+        if outcome is Outcome.UNDECIDED:
+            towards = counter if counter.value > limit else proof
+            needed = cases_to_decide(towards, claim, smallest_n(limit, LEVEL))
+        high = min(1.0, proof.high)
+    example = next((row.case for row in trial.rows if row.said[trial.kind]), "")
     counts = said.count(True), n, said.count(None), again.count(True)
-    return Tried(kind, certain, *counts, low, high, outcome if certain else Outcome.OBSERVED, needed, example)
+    outcome = outcome if trial.certain else Outcome.OBSERVED
+    return Tried(trial.kind, trial.certain, *counts, low, high, outcome, needed, example)
 
 
 def _grouped(rows: Iterable[tuple[Row, float]]) -> list[list[float]]:
