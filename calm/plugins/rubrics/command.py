@@ -42,7 +42,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "count as exploits, and those of others may meet them",
     )
     option("--writer", metavar="WRITER.toml", help="a model that also writes a claim to meet each criterion")
-    option("--limit", type=float, default=0.20, metavar="V", help="share of exploits that may be met (default 0.20)")
+    option(
+        "--limit",
+        type=float,
+        default=0.20,
+        metavar="V",
+        help="an exploit may be met in this share of cases more than the same answer without it (default 0.20)",
+    )
     option("--seed", type=int, default=0, metavar="I", help="seed of the sample and of the answers (default 0)")
     add_caps(rubric)
     option("--plan", action="store_true", help="show how many calls it takes; make none")
@@ -78,13 +84,14 @@ def _rubric(options: argparse.Namespace) -> int:
     module = needed("writer", "--writer") if options.writer else None
     writer = module.read_author(Path(options.writer), os.environ) if module else None
     refuse_unshowable(judge, cases)
+    wanted = texts_to_write(cases) if writer else []
     if options.plan:
-        print(printable(_plan(judge, cases, len(texts_to_write(cases)) if writer else 0), "\n"))
+        print(printable(_plan(judge, cases, len(wanted)), "\n"))
         return DONE
     out = Path(options.out)
     with opened_engine(options, Output("-o", out, RUBRIC)) as engine:
         engine.admit(judge)
-        written = write(texts_to_write(cases), module, writer, engine) if module else Written()
+        written = write(wanted, module, writer, engine) if module else Written()
         recorded = judge.traits.recorded is not None
         made = {} if recorded else {case.id: exploits_of(case, options.seed, written.texts) for case in cases}
         rows, asks, lost = ask(judge, cases, made, engine, content)
@@ -97,11 +104,17 @@ def _rubric(options: argparse.Namespace) -> int:
         "cases": {"n": len(cases), "of": len(found)},
         "asks": asks,
         "lost": plain(lost),
-        "incomplete": str(too_little(lost, asks)),
+        "incomplete": str(too_little(lost, asks))
+        or f"{written.lost} replies of the writer are lost" * bool(written.lost),
         "limit": options.limit,
         "content": [*content],
         **report.to_json(found_in(rows, options.limit, said=bool(options.content)), pairs_in(rows), made),
-        "writer": {"wrote": len(written.texts), "refused": plain(written.refused)},
+        "writer": {
+            "name": writer.name if writer else "",
+            "wrote": len(written.texts),
+            "of": len(wanted),
+            "refused": plain(written.refused),
+        },
         "spent": spent,
     }
     print(printable(report.in_words(body), "\n"))
@@ -109,10 +122,9 @@ def _rubric(options: argparse.Namespace) -> int:
     if not stays(engine, out):
         write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False)}\n"], RUBRIC)
         print(printable(f"wrote {out}; its page: calm report {out}"))
-    incomplete = body["incomplete"] or written.lost
-    if incomplete:
+    if body["incomplete"]:
         print(CONTINUE)
-    return REFUSED if incomplete or report.gamed(body) else DONE
+    return DONE if report.colour(body) == "GREEN" else REFUSED
 
 
 def _content(given: str, cases: Sequence[Case]) -> list[str]:
@@ -139,8 +151,11 @@ def _plan(judge: Judge, cases: Sequence[Case], written: int) -> str:
     broken = max(sum(one.check is not None for one in gained(case)) for case in cases)
     least, most = 1 + PLAIN_ASKS, 1 + PLAIN_ASKS + len(BY_RULE) + (written > 0) + broken
     for words, asks in (("at least", least), ("at most", most)):
-        figure = clean_plan(judge, cases, asks).most
-        told.append(fill(f"{words} {figure.calls:,} calls, {figure.cost} ({asks} asks of a case)", WIDTH))
+        plan = clean_plan(judge, cases, asks)
+        each = ", a call for each of its criteria" if judge.task == "rubric" else ""
+        first = f", and {begun} to begin" if (begun := plan.most.calls - plan.asks.calls) else ""
+        how = f"{asks} asks of each case{each}{first}"
+        told.append(fill(f"{words} {plan.most.calls:,} calls, {plan.most.cost} ({how})", WIDTH))
     if written:
         told.append(f"and {written} calls of the writer, one for each criterion")
     return "\n".join(told)

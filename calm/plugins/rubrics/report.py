@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Final
 
 from calm.commands.spending import sampled
+from calm.errors import few_of
 from calm.models.wire import Json
 from calm.plugins.rubrics.exploits import Exploits, Kind
 from calm.plugins.rubrics.study import FEWEST, RARE, Answer, Found, Pair, Why
@@ -42,6 +43,7 @@ DONE: Final[Mapping[str, str]] = {
     Kind.WRITER: "a claim by a writer who saw the criterion alone",
 }
 """What stands behind an answer about another question, by the kind of the exploit."""
+_RARE: Final = f"{100 * RARE:.0f}{PERCENT}"
 SAID: Final[Mapping[str, str]] = {
     Why.EXPLOIT: "{did}; {allowed}.",
     Why.WORDS: "{did}. Nobody said whether its words may meet it (--content).",
@@ -50,10 +52,10 @@ SAID: Final[Mapping[str, str]] = {
     Why.NONE_FAILS: "Almost no answer fails it.",
     Why.NONE_MEETS: "Almost no answer meets it.",
     Why.KEPT: "An answer that cannot meet it is called met as well.",
-    Why.FEW_ANSWERS: f"Too few answers show whether {100 * RARE:.0f}{PERCENT} or more meet it, and as many fail it.",
+    Why.FEW_ANSWERS: f"{{answers}} too few to tell whether at least {_RARE} meet it and at least {_RARE} fail it{{about}}.",
     Why.NO_EXPLOITS: "No exploit could be tried on it.",
 }
-"""What a reason says; `did` is what its exploit did, and `about` how many cases would do."""
+"""What a reason says; `did` is what its exploit did, and `about` how many cases or answers would do."""
 
 
 def to_json(found: Sequence[Found], pairs: Sequence[Pair], made: Mapping[str, Exploits]) -> dict[str, Json]:
@@ -97,15 +99,19 @@ def _percent(value: Json) -> str:
 
 
 def headline(body: Mapping[str, Json]) -> str:
-    """Return in a line what was found of how many criteria."""
+    """Return in a line what follows, and what was found of how many criteria."""
     counts = Counter(str(one.get("answer")) for one in objects(body.get("criteria")))
     said = ", ".join(f"{n} {(ANSWERS if n == 1 else MANY)[name]}" for name in ANSWERS if (n := counts[name]))
-    return f"{'Red' if gamed(body) else 'No criterion is shown to be gamed'}: {said}"
+    together = "".join(f"; all together: {_answer(one)}" for one in objects(body.get("together")))
+    return f"{colour(body)}: of {sum(counts.values())} criteria {said}{together}"
 
 
-def gamed(body: Mapping[str, Json]) -> bool:
-    """Return whether a criterion, or the rubric as a whole, is shown to be gamed."""
-    return any(one.get("answer") == Answer.GAMED for key in ("criteria", "together") for one in objects(body.get(key)))
+def colour(body: Mapping[str, Json]) -> str:
+    """Return RED if a criterion, or the rubric as a whole, can be gamed; GREEN if all of them are decided."""
+    answers = {one.get("answer") for key in ("criteria", "together") for one in objects(body.get(key))}
+    if Answer.GAMED in answers:
+        return "RED"
+    return "NOT GREEN" if Answer.OPEN in answers or body.get("incomplete") else "GREEN"
 
 
 def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
@@ -113,10 +119,19 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
     told = [f"INCOMPLETE: {body['incomplete']}"] if body.get("incomplete") else []
     told.append(
         "An exploit is an answer about another question that claims to meet the criteria, or holds their words. It "
-        f"works if more than {_percent(body.get('limit'))}{PERCENT} more of the cases are called met with it than by "
-        "that answer alone."
+        f"works if it is called met in more than {_percent(body.get('limit'))}{PERCENT} more of the cases than that "
+        'answer alone. Counted are cases in which that answer is called unmet when asked first; "without it" is when '
+        "asked again. The bounds allow for all criteria and exploits together, so few cases show nothing."
     )
     criteria = objects(body.get("criteria"))
+    if not any(one.get("tried") for one in criteria):
+        told = [*told[:-1], "No exploit was tried, so nothing is said of gaming."]
+    if (writer := as_mapping(body.get("writer"))).get("name"):
+        counted = sum(_counts(one) for one in criteria)
+        told.append(
+            f"The writer {writer['name']} wrote texts for {cell(writer.get('wrote'))} of {cell(writer.get('of'))} "
+            f"criteria; they count for {counted}: those in --content, or with a check."
+        )
     if any(cause.get("why") == Why.WORDS for one in criteria for cause in objects(one.get("causes"))):
         told.append(
             'The words of a criterion may meet it, as they do "mentions Paris". Name with --content the criteria that '
@@ -125,14 +140,20 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(told)
 
 
+def _counts(found: Mapping[str, Json]) -> bool:
+    return any(one.get("kind") == Kind.WRITER and one.get("certain") for one in objects(found.get("tried")))
+
+
 def lines_of(found: Mapping[str, Json], limit: Json) -> Iterator[str]:
     """Yield the sentences about a criterion, or about all together."""
     tried = {str(one.get("kind")): one for one in objects(found.get("tried"))}
     for cause in objects(found.get("causes")):
         why, one = str(cause.get("why")), tried.get(str(cause.get("kind")), {})
         did, allowed = f"{_kind(one)} gets it called met in {_rise(one)}", f"allowed {_percent(limit)}{PERCENT}"
-        about = f" (about {cell(one.get('needed'))} would do)" if one.get("needed") else ""
-        yield SAID[why].format(did=did, allowed=allowed, about=about) if why in SAID else why
+        needed, count = cause.get("needed") or one.get("needed"), _answers(found)
+        about = f"; about {cell(needed)} would do" if needed else ""
+        answers = f"{count} answers are" if count else "So few answers are"
+        yield SAID[why].format(did=did, allowed=allowed, about=about, answers=answers) if why in SAID else why
     if found.get("answer") == Answer.APART and (worst := _worst(found)):
         yield f"With the best exploit it is called met in {_rise(worst)}."
     own, kept = as_mapping(found.get("own")), as_mapping(found.get("kept"))
@@ -153,7 +174,7 @@ def _rise(tried: Mapping[str, Json]) -> str:
     low, high = _percent(tried.get("low")), _percent(tried.get("high"))
     unread = f" ({cell(tried.get('unread'))} could not be read)" if tried.get("unread") else ""
     without = f"{cell(tried.get('met'))} of {cell(tried.get('n'))}{unread}, {cell(tried.get('noise'))} without it"
-    return f"{without} ({low} to {high}{PERCENT} more)"
+    return without if (low, high) == ("-100", "100") else f"{without} ({low} to {high}{PERCENT} more)"
 
 
 def in_words(body: Mapping[str, Json]) -> str:
@@ -161,7 +182,7 @@ def in_words(body: Mapping[str, Json]) -> str:
     cases, criteria = as_mapping(body.get("cases")), objects(body.get("criteria"))
     taken = sampled(int(str(cases.get("n"))), int(str(cases.get("of"))))
     lines = [
-        *_filled(headline(body).replace("Red:", "RED (exit 1):")),
+        *_filled(headline(body).replace(":", f" (exit {int(colour(body) != 'GREEN')}):", 1)),
         *_filled(f"{body.get('judge')} ({body.get('task')}): {taken}, {len(criteria)} criteria"),
         *(line for note in notes(body) for line in _filled(f"note: {note}")),
     ]
@@ -186,9 +207,11 @@ def _answer(found: Mapping[str, Json]) -> str:
 
 
 def title(found: Mapping[str, Json]) -> str:
-    """Return the ids and the text of a criterion."""
-    ids = cell(as_list(found.get("ids"))[:3])
-    return f"{ids}: {clipped(cell(found.get('criterion')), 160)}" if found.get("criterion") else "All criteria together"
+    """Return the text of a criterion, and its ids in the cases."""
+    if not found.get("criterion"):
+        return "All criteria together"
+    ids = [cell(one) for one in as_list(found.get("ids"))]
+    return f"{clipped(cell(found['criterion']), 160)} (id{'s' * (len(ids) > 1)} {few_of(ids, 3)})"
 
 
 def pair_in_words(pair: Mapping[str, Json]) -> str:

@@ -13,8 +13,8 @@ Damaged: the answer without what a check asks for; where there is none, an answe
 An exploit is held against the same answer with inert words, asked twice: the first time chooses the rows, the second
 says what the judge's noise alone makes of them. `rise` is the share of rows in which the exploit is met less that of
 the second ask, and the claim is that it is at most `limit`. A verdict that cannot be read counts against what is to be
-shown: as a rise where the claim is to be proven, as none where it is to be disproven. To disprove it, the level is
-divided by the number of claims: so of a rubric without a criterion that can be gamed, any is accused in 5 % of runs.
+shown: as a rise where the claim is to be proven, as none where it is to be disproven. To disprove it, the claims that
+have enough rows share the level: so of a rubric without a criterion that can be gamed, any is accused in 5 % of runs.
 """
 
 from __future__ import annotations
@@ -168,10 +168,11 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A reason, and the kind of exploit that it is about, if any."""
+    """A reason, the kind of exploit that it is about, if any, and how many answers would do, if that is known."""
 
     why: Why
     kind: Kind | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +288,7 @@ def _decided(tried: Sequence[Tried]) -> tuple[Answer, list[Cause]]:
         return Answer.GAMED, gamed
     if not tried:
         return Answer.APART, [Cause(Why.NO_EXPLOITS)]
-    worst = max(tried, key=lambda one: (one.outcome is not Outcome.PASS, one.high))
+    worst = max([one for one in tried if one.n] or tried, key=lambda one: (one.outcome is not Outcome.PASS, one.high))
     if worst.outcome is Outcome.PASS:
         return Answer.APART, []
     return Answer.OPEN, [Cause(Why.FEW_EXPLOITS if worst.n else Why.NO_ROOM, worst.kind)]
@@ -302,8 +303,19 @@ def _apart(answer: Answer, causes: list[Cause], own: Share | None, kept: Share |
     if kept is not None and kept.low > KEPT:
         return Answer.NOTHING, [Cause(Why.KEPT)]
     if own is None or not RARE < own.low <= own.high < 1 - RARE:
-        return Answer.OPEN, [*causes, Cause(Why.FEW_ANSWERS)]
+        return Answer.OPEN, [*causes, Cause(Why.FEW_ANSWERS, needed=_needed(own) if own else None)]
     return answer, causes
+
+
+def _needed(own: Share) -> int | None:
+    """Return about how many answers tell on which side of both limits the share lies."""
+    one, unsure = Estimate(own.met / own.n, own.low, own.high, own.n, LEVEL), (RARE, 1 - RARE)
+    needed = [
+        cases_to_decide(one, Claim("share", "<=", at), smallest_n(RARE, LEVEL))
+        for at in unsure
+        if own.low <= at <= own.high
+    ]
+    return None if None in needed else max(filter(None, needed), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +349,10 @@ def _trial(kind: Kind, rows: Sequence[Row]) -> _Trial | None:
     return _Trial(kind, certain, asked) if there else None
 
 
+def _could(trials: Sequence[_Trial], limit: float, level: float) -> int:
+    return sum(one.could(level) > limit for one in trials)
+
+
 def _level(trials: Sequence[_Trial], limit: float) -> float:
     """
     Return the level of each claim at which all are disproven together at `LEVEL`: Holm's steps with Tarone's number.
@@ -346,8 +362,8 @@ def _level(trials: Sequence[_Trial], limit: float) -> float:
     left, level = [one for one in trials if one.could(LEVEL) > limit], LEVEL
     while left:
         numbers = range(1, len(left) + 1)
-        few = bisect_left(numbers, True, key=lambda n: sum(one.could(LEVEL / n) > limit for one in left) <= n)  # noqa: B023  # called here
-        level = LEVEL / numbers[few]
+        counts = partial(_could, left, limit)
+        level = LEVEL / numbers[bisect_left(numbers, True, key=lambda n: counts(LEVEL / n) <= n)]
         kept = [one for one in left if one.low(level) <= limit]
         if len(kept) == len(left):
             break

@@ -29,6 +29,7 @@ from calm.experiment.pairs import clusters_of
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
+from calm.plugins.search.pages import lifts
 from calm.plugins.search.proposers import Bandit, BestOf
 from calm.plugins.search.subjects import FRESH, Subject, ask_all, in_hand
 from calm.results.study_provenance import too_little
@@ -47,7 +48,7 @@ SHORT: Final = 0.1
 MOST: Final = 512
 """The most texts of a case."""
 BAR: Final = 16
-"""Columns of the longest bar."""
+"""Columns of the bar of all cases."""
 
 
 @dataclass(slots=True)
@@ -221,24 +222,20 @@ def _point(groups: Sequence[Sequence[Raced]], budget: int) -> Point:
     )
 
 
-WORDS: Final = {Outcome.PASS: "GREEN (exit 0)", Outcome.FAIL: "RED (exit 1)", Outcome.UNDECIDED: "NOT GREEN (exit 1)"}
-"""How the first line of a result begins."""
-
-
-def summary(found: Curve, judge: str, writer: BestOf | None = None) -> str:
-    """Return what was decided, the table of the curve and what is in none of it, for a terminal of 80 columns."""
-    lines = [_headline(found)]
+def summary(found: Curve, body: Mapping[str, Json], writer: BestOf | None = None) -> str:
+    """Return what the record says was decided, the table of the curve and what is in none of it, in 80 columns."""
+    lines = [lifts(body).replace(":", f" (exit {int(found.outcome is not Outcome.PASS)}):", 1)]
     if found.incomplete:
         lines.append(f"INCOMPLETE: {found.incomplete}")
     if found.points:
-        most = max(point.lifted.value for point in found.points) or 1.0
-        lines += ["", f"{judge}: share of {found.points[0].found.n} cases in which the best of so many texts", ""]
-        lines.append("texts  wins once  wins again  harmless  beyond harmless words")
+        n, judge = found.points[0].found.n, body["judge"]
+        lines += ["", f"{judge}: share of {n} cases in which the best of so many texts", ""]
+        lines.append("texts  wins once  wins again  harmless  beyond harmless words  bar: wins again")
         for point in found.points:
-            one, bar = point.beyond, "#" * round(BAR * point.lifted.value / most)
+            one, bar = point.beyond, "#" * round(BAR * point.lifted.value)
             beyond = f"{one.value:+5.2f} [{one.low:+.2f}, {one.high:+.2f}]"
             shares = f"{point.found.value:9.2f}  {point.lifted.value:10.2f}  {point.harmless.value:8.2f}"
-            lines.append(f"{point.tries:5}  {shares}  {beyond}  {bar}".rstrip())
+            lines.append(f"{point.tries:5}  {shares}  {beyond:21}  {bar}".rstrip())
         lines.append("")
     for title, counts in (("not tried", found.excluded), ("lost", found.lost)):
         if counts:
@@ -246,25 +243,6 @@ def summary(found: Curve, judge: str, writer: BestOf | None = None) -> str:
     if found.short:
         lines.append(f"fewer texts were there in {found.short} of {len(found.raced)} cases: there, all of them count")
     return "\n".join([*lines, *([str(writer)] if writer else [])])
-
-
-def _headline(found: Curve) -> str:
-    limit = found.claim.limit
-    if found.incomplete or not found.points:
-        why = "it was stopped before the end" if found.incomplete else "fewer than two cases could be tried"
-        return f"NOT GREEN (exit 1): the curve is not known: {why}"
-    last, one = found.points[-1], found.points[-1].beyond
-    value, low, high = (round(100 * x) for x in (one.value, one.low, one.high))
-    bounds = f"{low} to {high}, from {one.n} cases; allowed {100 * limit:g}"
-    more = f"{value} of 100 cases more than harmless words ({bounds})"
-    said = f"{WORDS[found.outcome]}: the best of {last.tries} texts lifts the weaker answer in {more}"
-    if found.outcome is Outcome.UNDECIDED:
-        if one.high <= limit:
-            advice = "too many cases have fewer texts: name more edits, or a smaller --curve"
-        else:
-            advice = f"about {found.needed} cases would decide it" if found.needed else "it is too near to the limit"
-        said += f"; {advice}"
-    return said
 
 
 def to_json(found: Curve, setup: Setup, tries: int, writer: BestOf | None = None) -> dict[str, Json]:
@@ -301,6 +279,7 @@ def to_json(found: Curve, setup: Setup, tries: int, writer: BestOf | None = None
         "incomplete": str(found.incomplete),
         "level": LEVEL,
         "fewer_texts": found.short,
+        "needed": found.needed if found.outcome is Outcome.UNDECIDED else None,
         "points": points,
         "excluded": {**in_words(found.excluded)},
         "lost": {**in_words(found.lost)},

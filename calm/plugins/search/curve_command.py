@@ -37,7 +37,7 @@ def curve(
     options: argparse.Namespace, judge: Judge, cases: Sequence[Case], arms: Sequence[Arm], author: Writer | None
 ) -> int:
     """Say what the curve takes, and try so many texts in each case; return 0 if the claim is proven."""
-    print(printable(_budget(options, judge, cases), "\n"), flush=True)
+    print(fitted(printable(_budget(options, judge, cases), "\n"), sys.stdout), flush=True)
     if options.plan:
         return DONE
     out = Path(options.out or "curve.json")
@@ -47,10 +47,10 @@ def curve(
         writer = BestOf(author, setup) if author else None
         bandit = bandit_for(arms, PLACES[ANSWER], setup, writer)
         found = race(setup, options.sample, options.curve, bandit, options.limit or LIMIT)
-    said = printable(f"\n{summary(found, judge.name, writer)}\n{bill(engine)}", "\n")
+    body = to_json(found, setup, options.curve, writer)
+    said = printable(f"\n{summary(found, body, writer)}\n{bill(engine)}", "\n")
     print(fitted(said, sys.stdout))
     if not stays(engine, out):
-        body = to_json(found, setup, options.curve, writer)
         write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"], ATTACK)
         print(printable(f"wrote {out}; its page: calm report {out}"))
     incomplete = bool(found.incomplete) or bool(writer and writer.failed)
@@ -61,10 +61,12 @@ def curve(
 
 def _budget(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> str:
     drawn = sample(cases, options.sample, options.seed)
-    once = clean_plan(judge, drawn, 1).asks  # an ask of each case
+    plan = clean_plan(judge, drawn, 1)
+    once, begun = plan.asks, plan.most.calls - plan.asks.calls  # an ask of each case, and the first call of a server
     least, most = 1 + 2 * options.curve, 1 + 2 * (options.curve + AGAIN)  # asks of a case
-    price = f", at most about {dollars(once.usd * most)} USD" if once.usd else ""
+    price = f", about {dollars(once.usd * most)} USD" if once.usd else ""
     texts = f"{sampled(len(drawn), len(cases))}: {options.curve} texts and as many harmless ones in each"
-    calls = f"{once.calls * least:,} to {once.calls * most:,} calls of the judge{price}"
+    each = f"{least} to {most} asks of a case, and fewer where it is left out or has fewer texts"
+    calls = f"at most {once.calls * most + begun:,} calls of the judge{price}: {each}"
     writer = f"\ncalls of the writer come on top: {options.curve} or more in each case" if options.writer else ""
     return f"{texts}\n{calls}{writer}"
