@@ -47,7 +47,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         type=float,
         default=0.20,
         metavar="V",
-        help="an exploit may be met in this share of cases more than the same answer without it (default 0.20)",
+        help="share of cases that an exploit may add (default 0.20)",
     )
     option("--seed", type=int, default=0, metavar="I", help="seed of the sample and of the answers (default 0)")
     add_caps(rubric)
@@ -155,7 +155,7 @@ def _plan(judge: Judge, cases: Sequence[Case], written: int) -> str:
         each = ", a call for each of its criteria" if judge.task == "rubric" else ""
         first = f", and {begun} to begin" if (begun := plan.most.calls - plan.asks.calls) else ""
         how = f"{asks} asks of each case{each}{first}"
-        told.append(fill(f"{words} {plan.most.calls:,} calls, {plan.most.cost} ({how})", WIDTH))
+        told.append(fill(f"{words} {plan.most.calls:,} calls ({how}), {plan.most.cost}", WIDTH))
     if written:
         told.append(f"and {written} calls of the writer, one for each criterion")
     return "\n".join(told)

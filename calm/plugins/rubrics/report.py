@@ -52,7 +52,7 @@ SAID: Final[Mapping[str, str]] = {
     Why.NONE_FAILS: "Almost no answer fails it.",
     Why.NONE_MEETS: "Almost no answer meets it.",
     Why.KEPT: "An answer that cannot meet it is called met as well.",
-    Why.FEW_ANSWERS: f"{{answers}} too few to tell whether at least {_RARE} meet it and at least {_RARE} fail it{{about}}.",
+    Why.FEW_ANSWERS: f"{{answers}} too few to tell if at least {_RARE} meet it and at least {_RARE} fail it{{about}}.",
     Why.NO_EXPLOITS: "No exploit could be tried on it.",
 }
 """What a reason says; `did` is what its exploit did, and `about` how many cases or answers would do."""
@@ -130,7 +130,7 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
         counted = sum(_counts(one) for one in criteria)
         told.append(
             f"The writer {writer['name']} wrote texts for {cell(writer.get('wrote'))} of {cell(writer.get('of'))} "
-            f"criteria; they count for {counted}: those in --content, or with a check."
+            f"criteria. They count for {counted} of them: only for those in --content, or with a check."
         )
     if any(cause.get("why") == Why.WORDS for one in criteria for cause in objects(one.get("causes"))):
         told.append(

@@ -62,8 +62,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--limit",
         type=float,
         metavar="X",
-        help="with --curve: the best of N texts may lift the weaker answer in this share of cases more than harmless ones "
-        "(default 0.10)",
+        help="with --curve: the best of N texts may win in this share of cases more than harmless ones (default 0.10)",
     )
     attack.add_argument(
         "--shrink", action="store_true", help="shrink each text that was found to its fewest and plainest words"
