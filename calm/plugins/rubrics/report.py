@@ -167,7 +167,7 @@ def lines_of(found: Mapping[str, Json], limit: Json) -> Iterator[str]:
 def _worst(found: Mapping[str, Json]) -> Mapping[str, Json] | None:
     """Return the exploit that does most of those that count; None if none does."""
     sure = [one for one in objects(found.get("tried")) if one.get("certain") and one.get("n")]
-    return max(sure, key=lambda one: finite(one.get("high")) or 0.0, default=None)
+    return max(sure, key=lambda one: [finite(one.get(end)) or 0.0 for end in ("high", "low")], default=None)
 
 
 def _rise(tried: Mapping[str, Json]) -> str:

@@ -224,9 +224,7 @@ def _point(groups: Sequence[Sequence[Raced]], budget: int) -> Point:
 
 def summary(found: Curve, body: Mapping[str, Json], writer: BestOf | None = None) -> str:
     """Return what the record says was decided, the table of the curve and what is in none of it, in 80 columns."""
-    lines = [lifts(body).replace(":", f" (exit {int(found.outcome is not Outcome.PASS)}):", 1)]
-    if found.incomplete:
-        lines.append(f"INCOMPLETE: {found.incomplete}")
+    lines = [lifts(body).replace(":", f" (exit {int(body['outcome'] != Outcome.PASS)}):", 1)]
     if found.points:
         n, judge = found.points[0].found.n, body["judge"]
         lines += ["", f"{judge}: share of {n} cases in which the best of so many texts", ""]
@@ -247,6 +245,7 @@ def summary(found: Curve, body: Mapping[str, Json], writer: BestOf | None = None
 
 def to_json(found: Curve, setup: Setup, tries: int, writer: BestOf | None = None) -> dict[str, Json]:
     """Return the record of a curve; nothing in it depends on what was cached."""
+    incomplete = str(found.incomplete) or "calls of the writer failed" * bool(writer and writer.failed)
     points: list[Json] = [
         {
             "tries": point.tries,
@@ -275,8 +274,9 @@ def to_json(found: Curve, setup: Setup, tries: int, writer: BestOf | None = None
         "seed": setup.seed,
         "tries": tries,
         "claim": str(found.claim),
-        "outcome": str(Outcome.INCOMPLETE if found.incomplete else found.outcome),
-        "incomplete": str(found.incomplete),
+        "limit": found.claim.limit,
+        "outcome": str(Outcome.INCOMPLETE if incomplete else found.outcome),
+        "incomplete": incomplete,
         "level": LEVEL,
         "fewer_texts": found.short,
         "needed": found.needed if found.outcome is Outcome.UNDECIDED else None,

@@ -53,10 +53,9 @@ def curve(
     if not stays(engine, out):
         write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"], ATTACK)
         print(printable(f"wrote {out}; its page: calm report {out}"))
-    incomplete = bool(found.incomplete) or bool(writer and writer.failed)
-    if incomplete:
+    if body["incomplete"]:
         print(CONTINUE)
-    return DONE if found.outcome is Outcome.PASS and not incomplete else REFUSED
+    return DONE if body["outcome"] == Outcome.PASS else REFUSED
 
 
 def _budget(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> str:

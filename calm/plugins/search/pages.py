@@ -340,8 +340,8 @@ def lifts(body: Mapping[str, Json]) -> str:
     """Return in a line what the record of a curve says: what was decided, by how much, and what would decide it."""
     colour = COLOURS.get(_text(body.get("outcome")), "NOT GREEN")
     points = [as_mapping(one) for one in as_list(body.get("points"))]
-    if body.get("incomplete") or not points:
-        why = "it was stopped before the end" if body.get("incomplete") else "fewer than two cases could be tried"
+    if (why := _text(body.get("incomplete"))) or not points:
+        why = f"INCOMPLETE: {why}" if why else "fewer than two cases could be tried"
         return f"{colour}: the curve is not known: {why}"
     beyond = as_mapping(points[-1].get("beyond"))
     value, low, high = (finite(beyond.get(key)) or 0.0 for key in ("value", "low", "high"))
@@ -351,7 +351,7 @@ def lifts(body: Mapping[str, Json]) -> str:
     said = f"{colour}: the best of {_text(points[-1].get('tries'))} texts {does}, beyond harmless words, {share}"
     if body.get("outcome") != "UNDECIDED":
         return said
-    if high <= (finite(float(allowed)) or 0.0):
+    if high <= (finite(body.get("limit")) or 0.0):
         return f"{said}; too many cases have fewer texts: name more edits, or a smaller --curve"
     needed = _text(body.get("needed"))
     return f"{said}; {f'about {needed} cases would decide it' if needed else 'it is too near to the limit'}"
