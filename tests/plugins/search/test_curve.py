@@ -25,7 +25,7 @@ from tests.planted import Planted, pairs
 from tests.plugins.search.test_attack import answer_in
 from tests.servers import Answer, wire_server
 
-FEW = "--edits=authority.cite_url,authority.cite_book,authority.cite_study"
+FEW = "--edits=authority.cite_url,authority.cite_book,authority.cite_study,authority.cite_year"
 """Edits that are quickly made."""
 
 
