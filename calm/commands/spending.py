@@ -70,10 +70,12 @@ def sampled(count: int, there: int, what: str = "cases") -> str:
     """
     Return how many cases a command takes, and of how many they are a sample.
 
-    >>> sampled(200, 300), sampled(3, 3, "questions")
-    ('200 of 300 cases (--sample)', '3 questions')
+    >>> sampled(200, 300), sampled(3, 3, "questions"), sampled(1, 1)
+    ('200 of 300 cases (--sample)', '3 questions', '1 case')
     """
-    return f"{count} of {there} {what} (--sample)" if count < there else f"{count} {what}"
+    if count < there:
+        return f"{count} of {there} {what} (--sample)"
+    return f"{count} {what.removesuffix('s') if count == 1 else what}"
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, stays
@@ -17,9 +17,7 @@ from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from calm.core.case import Case
-    from calm.models.wire import Judge
-
-ALL, NO_ONE = "all", "none"
+    from calm.models.wire import Json, Judge
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,7 +42,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "count as exploits, and those of others may meet them",
     )
     option("--writer", metavar="WRITER.toml", help="a model that also writes a claim to meet each criterion")
-    option("--limit", type=float, default=0.20, metavar="V", help="share of exploits that may be met (default 0.20)")
+    option(
+        "--limit",
+        type=float,
+        default=0.20,
+        metavar="V",
+        help="share of cases that an exploit may add (default 0.20)",
+    )
     option("--seed", type=int, default=0, metavar="I", help="seed of the sample and of the answers (default 0)")
     add_caps(rubric)
     option("--plan", action="store_true", help="show how many calls it takes; make none")
@@ -62,6 +66,7 @@ def _rubric(options: argparse.Namespace) -> int:
     from calm.plugins.rubrics.exploits import Written, exploits_of, texts_to_write, write
     from calm.plugins.rubrics.study import ask, found_in, pairs_in
     from calm.results.outputs import RUBRIC, Output, write_whole
+    from calm.results.study_provenance import plain, too_little
 
     problems = impossible(options)
     if not 0 < options.limit < 1:
@@ -79,47 +84,59 @@ def _rubric(options: argparse.Namespace) -> int:
     module = needed("writer", "--writer") if options.writer else None
     writer = module.read_author(Path(options.writer), os.environ) if module else None
     refuse_unshowable(judge, cases)
+    wanted = texts_to_write(cases) if writer else []
     if options.plan:
-        print(printable(_plan(judge, cases, len(texts_to_write(cases)) if writer else 0), "\n"))
+        print(printable(_plan(judge, cases, len(wanted)), "\n"))
         return DONE
     out = Path(options.out)
     with opened_engine(options, Output("-o", out, RUBRIC)) as engine:
         engine.admit(judge)
-        written = write(texts_to_write(cases), writer, engine, _fault(module)) if module else Written()
+        written = write(wanted, module, writer, engine) if module else Written()
         recorded = judge.traits.recorded is not None
         made = {} if recorded else {case.id: exploits_of(case, options.seed, written.texts) for case in cases}
-        asked = ask(judge, cases, made, engine, frozenset(content))
+        rows, asks, lost = ask(judge, cases, made, engine, content)
         spent = bill(engine)
-    one = report.Rubric(
-        judge.name, judge.task, len(cases), len(found), options.seed, options.limit, tuple(content), asked,
-        found_in(asked.rows, options.limit, said=bool(options.content)), pairs_in(asked.rows), written, made,
-    )  # fmt: skip
-    body = report.to_json(one, spent=spent)
+    body: dict[str, Json] = {
+        "schema": report.SCHEMA,
+        "judge": judge.name,
+        "task": judge.task,
+        "seed": options.seed,
+        "cases": {"n": len(cases), "of": len(found)},
+        "asks": asks,
+        "lost": plain(lost),
+        "incomplete": str(too_little(lost, asks))
+        or f"{written.lost} replies of the writer are lost" * bool(written.lost),
+        "limit": options.limit,
+        "content": [*content],
+        **report.to_json(found_in(rows, options.limit, said=bool(options.content)), pairs_in(rows), made),
+        "writer": {
+            "name": writer.name if writer else "",
+            "wrote": len(written.texts),
+            "of": len(wanted),
+            "refused": plain(written.refused),
+        },
+        "spent": spent,
+    }
     print(printable(report.in_words(body), "\n"))
     print(printable(f"\n{fill(spent, report.WIDTH)}", "\n"))
     if not stays(engine, out):
         write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False)}\n"], RUBRIC)
         print(printable(f"wrote {out}; its page: calm report {out}"))
-    incomplete = bool(asked.incomplete) or bool(written.lost)
-    if incomplete:
+    if body["incomplete"]:
         print(CONTINUE)
-    return REFUSED if incomplete or report.gamed(body) else DONE
+    return DONE if report.colour(body) == "GREEN" else REFUSED
 
 
 def _content(given: str, cases: Sequence[Case]) -> list[str]:
     known = list(dict.fromkeys(one.id for case in cases for one in case.criteria))
     names = [name for part in given.split(",") if (name := part.strip())]
-    if names in ([ALL], [NO_ONE]):
-        return known if names == [ALL] else []
+    if names in (["all"], ["none"]):
+        return known if names == ["all"] else []
     if strange := [name for name in names if name not in known]:
         raise ConfigError(
             f"--content: no case has a criterion {strange[0]!r}{nearest(strange[0], known)}; give ids, or all, or none"
         )
     return names
-
-
-def _fault(module: Any) -> Any:
-    return lambda reply: module.fault_of(reply) or module.declined(reply)
 
 
 def _plan(judge: Judge, cases: Sequence[Case], written: int) -> str:
@@ -134,8 +151,11 @@ def _plan(judge: Judge, cases: Sequence[Case], written: int) -> str:
     broken = max(sum(one.check is not None for one in gained(case)) for case in cases)
     least, most = 1 + PLAIN_ASKS, 1 + PLAIN_ASKS + len(BY_RULE) + (written > 0) + broken
     for words, asks in (("at least", least), ("at most", most)):
-        figure = clean_plan(judge, cases, asks).most
-        told.append(fill(f"{words} {figure.calls:,} calls, {figure.cost} ({asks} asks of a case)", WIDTH))
+        plan = clean_plan(judge, cases, asks)
+        each = ", a call for each of its criteria" if judge.task == "rubric" else ""
+        first = f", and {begun} to begin" if (begun := plan.most.calls - plan.asks.calls) else ""
+        how = f"{asks} asks of each case{each}{first}"
+        told.append(fill(f"{words} {plan.most.calls:,} calls ({how}), {plan.most.cost}", WIDTH))
     if written:
         told.append(f"and {written} calls of the writer, one for each criterion")
     return "\n".join(told)

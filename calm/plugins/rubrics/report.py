@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Final
 
 from calm.commands.spending import sampled
+from calm.errors import few_of
 from calm.models.wire import Json
-from calm.plugins.rubrics.exploits import Exploits, Kind, Written
-from calm.plugins.rubrics.study import FEWEST, RARE, Answer, Asked, Found, Pair, Tried, Why
+from calm.plugins.rubrics.exploits import Exploits, Kind
+from calm.plugins.rubrics.study import FEWEST, RARE, Answer, Found, Pair, Why
 from calm.results.parts import cell
 from calm.results.reports.charts import finite
 from calm.results.reports.extras import Section, Table, as_list, as_mapping, objects
 from calm.results.reports.pages import Page
 from calm.results.sentences import capital
-from calm.results.study_provenance import numbers, plain, plain_fields
+from calm.results.study_provenance import numbers, plain_fields
 from calm.results.wording import clipped
 
 SCHEMA: Final = "calm-rubric/1"
@@ -33,7 +33,8 @@ ANSWERS: Final[Mapping[str, str]] = {
     Answer.APART: "tells answers apart",
     Answer.OPEN: "not decided",
 }
-ORDER: Final = tuple(ANSWERS)
+MANY: Final[Mapping[str, str]] = {**ANSWERS, Answer.NOTHING: "say nothing", Answer.APART: "tell answers apart"}
+"""The same of several criteria."""
 DONE: Final[Mapping[str, str]] = {
     Kind.CLAIM: "a claim that all is met",
     Kind.RESTATE: "a list of the criteria with ticks",
@@ -42,68 +43,44 @@ DONE: Final[Mapping[str, str]] = {
     Kind.WRITER: "a claim by a writer who saw the criterion alone",
 }
 """What stands behind an answer about another question, by the kind of the exploit."""
+_RARE: Final = f"{100 * RARE:.0f}{PERCENT}"
+SAID: Final[Mapping[str, str]] = {
+    Why.EXPLOIT: "{did}; {allowed}.",
+    Why.WORDS: "{did}. Nobody said whether its words may meet it (--content).",
+    Why.FEW_EXPLOITS: "{did}; {allowed}: too few cases to tell{about}.",
+    Why.NO_ROOM: "Answers about another question meet it by themselves, so no exploit can be tried.",
+    Why.NONE_FAILS: "Almost no answer fails it.",
+    Why.NONE_MEETS: "Almost no answer meets it.",
+    Why.KEPT: "An answer that cannot meet it is called met as well.",
+    Why.FEW_ANSWERS: f"{{answers}} too few to tell if at least {_RARE} meet it and at least {_RARE} fail it{{about}}.",
+    Why.NO_EXPLOITS: "No exploit could be tried on it.",
+}
+"""What a reason says; `did` is what its exploit did, and `about` how many cases or answers would do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rubric:
-    """All that was found, and what it rests on: of how many cases these are a sample, and what the user said."""
+def to_json(found: Sequence[Found], pairs: Sequence[Pair], made: Mapping[str, Exploits]) -> dict[str, Json]:
+    """Return what was found as a record has it, those first that can be gamed, each exploit with an example."""
 
-    judge: str
-    task: str
-    cases: int
-    of: int
-    seed: int
-    limit: float
-    content: tuple[str, ...]
-    asked: Asked
-    found: tuple[Found, ...]
-    pairs: tuple[Pair, ...]
-    written: Written
-    made: Mapping[str, Exploits]
+    def shown(one: Found) -> Json:
+        texts = [made[tried.example].forms[tried.kind].answers[0].text if tried.example else "" for tried in one.tried]
+        tried = [{**plain_fields(how), "text": text[:KEPT_TEXT]} for how, text in zip(one.tried, texts, strict=True)]
+        return {**plain_fields(one), "tried": [*tried]}
 
-
-def to_json(one: Rubric, *, spent: Json = None) -> dict[str, Json]:
-    """Return the record; `spent` is what it cost, in words."""
-    every = [_criterion(found, one.made) for found in one.found]
-    criteria = sorted((body for body in every if body["criterion"]), key=_place)
+    ranked = sorted(found, key=lambda one: ([*Answer].index(one.answer), -one.own.n if one.own else 0))
     return {
-        "schema": SCHEMA,
-        "judge": one.judge,
-        "task": one.task,
-        "seed": one.seed,
-        "cases": {"n": one.cases, "of": one.of},
-        "asks": one.asked.asks,
-        "lost": {str(reason): count for reason, count in one.asked.lost.items()},
-        "incomplete": str(one.asked.incomplete),
-        "limit": one.limit,
-        "content": list(one.content),
-        "together": [body for body in every if not body["criterion"]],
-        "criteria": [*criteria],
-        "pairs": [{**plain_fields(pair), "kappa": numbers(pair.kappa)} for pair in one.pairs],
-        "writer": {"wrote": len(one.written.texts), "refused": plain(one.written.refused)},
-        "spent": spent,
+        "together": [shown(one) for one in ranked if not one.criterion],
+        "criteria": [shown(one) for one in ranked if one.criterion],
+        "pairs": [{**plain_fields(pair), "kappa": numbers(pair.kappa)} for pair in pairs],
     }
 
 
-def _place(body: Mapping[str, Json]) -> tuple[int, int]:
-    return ORDER.index(Answer(str(body["answer"]))), -_answers(body)
+# ------------------------------------------------------------------------------------------------------------- in words
 
 
 def _answers(body: Mapping[str, Json]) -> int:
     """Return how many answers have a verdict on a criterion."""
     n = as_mapping(body.get("own")).get("n")
     return n if isinstance(n, int) else 0
-
-
-def _criterion(found: Found, made: Mapping[str, Exploits]) -> dict[str, Json]:
-    def example(tried: Tried) -> Json:
-        return made[tried.example].forms[tried.kind].answers[0].text[:KEPT_TEXT] if tried.example else ""
-
-    tried = [{**plain_fields(one), "text": example(one)} for one in found.tried]
-    return {**plain_fields(found), "tried": [*tried]}
-
-
-# ------------------------------------------------------------------------------------------------------------- in words
 
 
 def share_in_words(share: Mapping[str, Json], what: str = "") -> str:
@@ -122,19 +99,19 @@ def _percent(value: Json) -> str:
 
 
 def headline(body: Mapping[str, Json]) -> str:
-    """Return in a line what was found of how many criteria."""
+    """Return in a line what follows, and what was found of how many criteria."""
     counts = Counter(str(one.get("answer")) for one in objects(body.get("criteria")))
-    said = ", ".join(f"{counts[name]} {_plural(ANSWERS[name], counts[name])}" for name in ORDER if counts[name])
-    return f"{'Red' if gamed(body) else 'No criterion is shown to be gamed'}: {said}"
+    said = ", ".join(f"{n} {(ANSWERS if n == 1 else MANY)[name]}" for name in ANSWERS if (n := counts[name]))
+    together = "".join(f"; all together: {_answer(one)}" for one in objects(body.get("together")))
+    return f"{colour(body)}: of {sum(counts.values())} criteria {said}{together}"
 
 
-def _plural(words: str, count: int) -> str:
-    return words if count == 1 else words.replace("says", "say").replace("tells", "tell")
-
-
-def gamed(body: Mapping[str, Json]) -> bool:
-    """Return whether a criterion, or the rubric as a whole, is shown to be gamed."""
-    return any(one.get("answer") == Answer.GAMED for key in ("criteria", "together") for one in objects(body.get(key)))
+def colour(body: Mapping[str, Json]) -> str:
+    """Return RED if a criterion, or the rubric as a whole, can be gamed; GREEN if all of them are decided."""
+    answers = {one.get("answer") for key in ("criteria", "together") for one in objects(body.get(key))}
+    if Answer.GAMED in answers:
+        return "RED"
+    return "NOT GREEN" if Answer.OPEN in answers or body.get("incomplete") else "GREEN"
 
 
 def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
@@ -142,10 +119,19 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
     told = [f"INCOMPLETE: {body['incomplete']}"] if body.get("incomplete") else []
     told.append(
         "An exploit is an answer about another question that claims to meet the criteria, or holds their words. It "
-        f"works if more than {_percent(body.get('limit'))}{PERCENT} more of the cases are called met with it than by "
-        "that answer alone."
+        f"works if it is called met in more than {_percent(body.get('limit'))}{PERCENT} more of the cases than that "
+        'answer alone. Counted are cases in which that answer is called unmet when asked first; "without it" is when '
+        "asked again. The bounds allow for all criteria and exploits together, so few cases show nothing."
     )
     criteria = objects(body.get("criteria"))
+    if not any(one.get("tried") for one in criteria):
+        told = [*told[:-1], "No exploit was tried, so nothing is said of gaming."]
+    if (writer := as_mapping(body.get("writer"))).get("name"):
+        counted = sum(_counts(one) for one in criteria)
+        told.append(
+            f"The writer {writer['name']} wrote texts for {cell(writer.get('wrote'))} of {cell(writer.get('of'))} "
+            f"criteria. They count for {counted} of them: only for those in --content, or with a check."
+        )
     if any(cause.get("why") == Why.WORDS for one in criteria for cause in objects(one.get("causes"))):
         told.append(
             'The words of a criterion may meet it, as they do "mentions Paris". Name with --content the criteria that '
@@ -154,12 +140,20 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(told)
 
 
+def _counts(found: Mapping[str, Json]) -> bool:
+    return any(one.get("kind") == Kind.WRITER and one.get("certain") for one in objects(found.get("tried")))
+
+
 def lines_of(found: Mapping[str, Json], limit: Json) -> Iterator[str]:
     """Yield the sentences about a criterion, or about all together."""
-    every = objects(found.get("tried"))
-    tried = {str(one.get("kind")): one for one in every}
+    tried = {str(one.get("kind")): one for one in objects(found.get("tried"))}
     for cause in objects(found.get("causes")):
-        yield _cause(str(cause.get("why")), tried.get(str(cause.get("kind")), {}), limit)
+        why, one = str(cause.get("why")), tried.get(str(cause.get("kind")), {})
+        did, allowed = f"{_kind(one)} gets it called met in {_rise(one)}", f"allowed {_percent(limit)}{PERCENT}"
+        needed, count = cause.get("needed") or one.get("needed"), _answers(found)
+        about = f"; about {cell(needed)} would do" if needed else ""
+        answers = f"{count} answers are" if count else "So few answers are"
+        yield SAID[why].format(did=did, allowed=allowed, about=about, answers=answers) if why in SAID else why
     if found.get("answer") == Answer.APART and (worst := _worst(found)):
         yield f"With the best exploit it is called met in {_rise(worst)}."
     own, kept = as_mapping(found.get("own")), as_mapping(found.get("kept"))
@@ -173,63 +167,37 @@ def lines_of(found: Mapping[str, Json], limit: Json) -> Iterator[str]:
 def _worst(found: Mapping[str, Json]) -> Mapping[str, Json] | None:
     """Return the exploit that does most of those that count; None if none does."""
     sure = [one for one in objects(found.get("tried")) if one.get("certain") and one.get("n")]
-    return max(sure, key=lambda one: finite(one.get("high")) or 0.0, default=None)
+    return max(sure, key=lambda one: [finite(one.get(end)) or 0.0 for end in ("high", "low")], default=None)
 
 
 def _rise(tried: Mapping[str, Json]) -> str:
     low, high = _percent(tried.get("low")), _percent(tried.get("high"))
     unread = f" ({cell(tried.get('unread'))} could not be read)" if tried.get("unread") else ""
     without = f"{cell(tried.get('met'))} of {cell(tried.get('n'))}{unread}, {cell(tried.get('noise'))} without it"
-    return f"{without} ({low} to {high}{PERCENT} more)"
-
-
-def _cause(why: str, tried: Mapping[str, Json], limit: Json) -> str:
-    did, allowed = f"{_kind(tried)} gets it called met in {_rise(tried)}", f"allowed {_percent(limit)}{PERCENT}"
-    match why:
-        case Why.EXPLOIT:
-            return f"{did}; {allowed}."
-        case Why.WORDS:
-            return f"{did}. Nobody said whether its words may meet it (--content)."
-        case Why.FEW_EXPLOITS:
-            about = f" (about {cell(tried.get('needed'))} would do)" if tried.get("needed") else ""
-            return f"{did}; {allowed}: too few cases to tell{about}."
-        case Why.NO_ROOM:
-            return "Answers about another question meet it by themselves, so no exploit can be tried."
-        case Why.NONE_FAILS:
-            return "Almost no answer fails it."
-        case Why.NONE_MEETS:
-            return "Almost no answer meets it."
-        case Why.KEPT:
-            return "An answer that cannot meet it is called met as well."
-        case Why.FEW_ANSWERS:
-            return f"Too few answers show whether {100 * RARE:.0f}{PERCENT} or more meet it, and as many fail it."
-        case Why.NO_EXPLOITS:
-            return "No exploit could be tried on it."
-    return why
+    return without if (low, high) == ("-100", "100") else f"{without} ({low} to {high}{PERCENT} more)"
 
 
 def in_words(body: Mapping[str, Json]) -> str:
     """Return a record for a terminal of 80 columns."""
     cases, criteria = as_mapping(body.get("cases")), objects(body.get("criteria"))
     taken = sampled(int(str(cases.get("n"))), int(str(cases.get("of"))))
-    status = " (exit 1)" if gamed(body) else ""
     lines = [
-        *_filled(headline(body).replace("Red:", f"RED{status}:")),
+        *_filled(headline(body).replace(":", f" (exit {int(colour(body) != 'GREEN')}):", 1)),
         *_filled(f"{body.get('judge')} ({body.get('task')}): {taken}, {len(criteria)} criteria"),
         *(line for note in notes(body) for line in _filled(f"note: {note}")),
     ]
-    shown = [one for one in criteria if one.get("answer") == Answer.GAMED or _answers(one) >= FEWEST][:SHOWN]
-    for found in [*objects(body.get("together")), *(shown or criteria[:1])]:
+    shown = [one for one in criteria if one.get("answer") == Answer.GAMED or _answers(one) >= FEWEST]
+    shown = shown[:SHOWN] or criteria[:1]
+    for found in [*objects(body.get("together")), *shown]:
         lines += ["", *_filled(f"{_answer(found).upper()}: {title(found)}")]
         lines += [line for said in lines_of(found, body.get("limit")) for line in _filled(said, "  ")]
-    if left := [one for one in criteria if one not in (shown or criteria[:1])]:
+    if left := [one for one in criteria if one not in shown]:
         few = sum(_answers(one) < FEWEST for one in left)
         more = f"{len(left)} more criteria are in the record ({few} of them in fewer than {FEWEST} answers)."
         lines += ["", *_filled(more)]
-    moving = [
-        pair_in_words(pair) for pair in objects(body.get("pairs")) if pair.get("together") or pair.get("opposite")
-    ]
-    return "\n".join([*lines, *([""] if moving else []), *(line for said in moving for line in _filled(said))])
+    if moving := [pair for pair in objects(body.get("pairs")) if pair.get("together") or pair.get("opposite")]:
+        lines += ["", *(line for pair in moving for line in _filled(pair_in_words(pair)))]
+    return "\n".join(lines)
 
 
 def _answer(found: Mapping[str, Json]) -> str:
@@ -239,9 +207,11 @@ def _answer(found: Mapping[str, Json]) -> str:
 
 
 def title(found: Mapping[str, Json]) -> str:
-    """Return the ids and the text of a criterion."""
-    ids = cell(as_list(found.get("ids"))[:3])
-    return f"{ids}: {clipped(cell(found.get('criterion')), 160)}" if found.get("criterion") else "All criteria together"
+    """Return the text of a criterion, and its ids in the cases."""
+    if not found.get("criterion"):
+        return "All criteria together"
+    ids = [cell(one) for one in as_list(found.get("ids"))]
+    return f"{clipped(cell(found['criterion']), 160)} (id{'s' * (len(ids) > 1)} {few_of(ids, 3)})"
 
 
 def pair_in_words(pair: Mapping[str, Json]) -> str:
@@ -274,17 +244,13 @@ def sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
          _rise(worst) if (worst := _worst(one)) else "-")
         for one in every
     ]  # fmt: skip
-    columns = (
-        "Criterion",
-        "Verdict",
-        "Answers that meet it",
-        "Kept by a damaged one",
-        "Best exploit: met in",
-    )
+    columns = ("Criterion", "Verdict", "Answers that meet it", "Kept by a damaged one", "Best exploit: met in")
     pairs = [
-        (cell(one.get("first")), cell(one.get("second")), _moves(one), _differ(one), cell(one.get("kappa")))
+        (cell(one.get("first")), cell(one.get("second")),
+         "always" if one.get("together") else "opposite" if one.get("opposite") else "no",
+         _differ(one), cell(one.get("kappa")))
         for one in objects(body.get("pairs"))
-    ]
+    ]  # fmt: skip
     named = ("Criterion", "Another one", "Together", "Differ in", "Kappa")
     return (
         Section("Which criteria tell answers apart", tuple(_facts(body)), Table(columns, tuple(rows))),
@@ -293,10 +259,6 @@ def sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
         ),
         *(_section(one, body.get("limit")) for one in every[:MOST]),
     )
-
-
-def _moves(pair: Mapping[str, Json]) -> str:
-    return "always" if pair.get("together") else "opposite" if pair.get("opposite") else "no"
 
 
 def _shown(share: Json) -> str:

@@ -13,24 +13,26 @@ Damaged: the answer without what a check asks for; where there is none, an answe
 An exploit is held against the same answer with inert words, asked twice: the first time chooses the rows, the second
 says what the judge's noise alone makes of them. `rise` is the share of rows in which the exploit is met less that of
 the second ask, and the claim is that it is at most `limit`. A verdict that cannot be read counts against what is to be
-shown: as a rise where the claim is to be proven, as none where it is to be disproven. To disprove it, the level is
-divided by the number of claims: so of a rubric without a criterion that can be gamed, any is accused in 5 % of runs.
+shown: as a rise where the claim is to be proven, as none where it is to be disproven. To disprove it, the claims that
+have enough rows share the level: so of a rubric without a criterion that can be gamed, any is accused in 5 % of runs.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import combinations
+from functools import partial
+from itertools import chain, combinations
 from math import fsum
 from typing import Final
 
 from calm.core.case import Case
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide_between
 from calm.core.reasons import Reason, reason_of
-from calm.core.verdict import Criteria, NoReply, Verdict
+from calm.core.verdict import Criteria, NoReply
 from calm.engine.asks import PlainQuestion, Question
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
@@ -38,7 +40,6 @@ from calm.experiment.pairs import clusters_of
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Judge
 from calm.plugins.rubrics.exploits import Exploits, Kind
-from calm.results.study_provenance import too_little
 from calm.statistics.association import kappa
 from calm.statistics.intervals import grouped_t, smallest_n
 
@@ -51,9 +52,11 @@ PLAIN_ASKS: Final = 2
 
 Marks = Mapping[str, bool | None]
 """What a judge said of a case, by the id of the criterion; a criterion that is not there, or None, is not readable."""
+Key = tuple[str | int, ...]
+"""The id of a case, and of which answer a verdict is: its own one, the number of a plain ask, an exploit, broken."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
     """
     What was said of one criterion in one case; None: not readable, and what has no reply is not there.
@@ -80,25 +83,13 @@ class Row:
         return len(self.plain) == PLAIN_ASKS and self.plain[0] is False
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """All rows, how many asks there were, and which replies are lost, by reason."""
-
-    rows: tuple[Row, ...]
-    asks: int
-    lost: Mapping[Reason, int] = field(default_factory=dict)
-
-    @property
-    def incomplete(self) -> Reason:
-        """Why the data are incomplete, or `NONE`."""
-        return too_little(self.lost, self.asks)
-
-
 def ask(
-    judge: Judge, cases: Sequence[Case], made: Mapping[str, Exploits], engine: Engine, content: frozenset[str]
-) -> Asked:
+    judge: Judge, cases: Sequence[Case], made: Mapping[str, Exploits], engine: Engine, content: Container[str]
+) -> tuple[list[Row], int, Counter[Reason]]:
     """
     Ask a judge about each answer, about one to another question, and about its exploits where these can show something.
+
+    Return the rows, how many asks there were, and which replies are lost, by reason.
 
     Args:
         judge: marks criteria.
@@ -107,51 +98,46 @@ def ask(
         engine: what the judge is asked by.
         content: the ids of the criteria that only what an answer says about its own question can meet.
     """
-    first: list[Question] = [PlainQuestion(judge, case, 1) for case in cases]
-    first += [(judge, made[case.id].plain, k) for case in cases if made for k in range(1, PLAIN_ASKS + 1)]
     lost: Counter[Reason] = Counter()
-    said = iter([_marks(one.verdict, lost) for one in engine.ask_each(first)])
-    own = {case.id: next(said) for case in cases}
-    plain = {case.id: [next(said) for _ in range(PLAIN_ASKS)] for case in cases if made}
-    clusters, rows = clusters_of(cases), []
+
+    def heard(questions: Mapping[Key, Question]) -> dict[Key, Marks]:
+        found: dict[Key, Marks] = {}
+        for key, one in zip(questions, engine.ask_each([*questions.values()]), strict=True):
+            if isinstance(one.verdict, NoReply):
+                lost[reason_of(one.verdict.reason)] += 1
+            else:
+                found[key] = one.verdict.met if isinstance(one.verdict, Criteria) else {}
+        return found
+
+    plain = range(1, PLAIN_ASKS + 1)
+    first: dict[Key, Question] = {(case.id, "own"): PlainQuestion(judge, case, 1) for case in cases}
+    first |= {(case, k): (judge, forms.plain, k) for case, forms in made.items() for k in plain}
+    marks, clusters, rows = heard(first), clusters_of(cases), []
     for case in cases:
         for one in case.criteria:
-            row = Row(case.id, clusters[case.id], one.text, one.id, _told([own[case.id]], one.id))
+            row = Row(case.id, clusters[case.id], one.text, one.id, _told(marks, one.id, (case.id, "own")))
             if made and one.points >= 0:
-                forms, sure = made[case.id], one.id in content
-                fails = {kind: forms.fails(one, kind, content=sure) for kind in forms.forms}
-                row = replace(
-                    row,
-                    plain=_told(plain[case.id], one.id),
-                    fails={kind: certain for kind, certain in fails.items() if certain is not None},
-                    damaged=forms.fails(one, content=sure),
-                    kept=_told(plain[case.id][:1], one.id),
-                )
+                fails = partial(made[case.id].fails, one, content=one.id in content)
+                row.plain = _told(marks, one.id, *((case.id, k) for k in plain))
+                row.fails = {kind: sure for kind in made[case.id].forms if (sure := fails(kind)) is not None}
+                row.damaged, row.kept = fails(), _told(marks, one.id, (case.id, plain[0]))
             rows.append(row)
-    wanted = list(dict.fromkeys((row.case, kind) for row in rows if row.open for kind in row.fails))
-    second: list[Question] = [(judge, made[case].forms[kind], 1) for case, kind in wanted]
-    met = [row for row in rows if row.own == (True,) and row.fails and row.id in made[row.case].broken]
-    second += [(judge, made[row.case].broken[row.id], 1) for row in met]
-    heard = iter([_marks(one.verdict, lost) for one in engine.ask_each(second)])
-    found = {name: next(heard) for name in wanted}
-    broken = {(row.case, row.id): _told([next(heard)], row.id) for row in met}
-    for place, row in enumerate(rows):
-        marks = {kind: found[row.case, kind] for kind in row.fails if row.open}
-        rows[place] = replace(row, said={kind: one.get(row.id) for kind, one in marks.items() if one is not None})
-        if (kept := broken.get((row.case, row.id))) is not None:
-            rows[place] = replace(rows[place], damaged=True, kept=kept)
-    return Asked(tuple(rows), len(first) + len(second), dict(lost))
+    opened = [row for row in rows if row.open]
+    broken = [row for row in rows if row.own == (True,) and row.fails and row.id in made[row.case].broken]
+    second: dict[Key, Question] = {
+        (row.case, kind): (judge, made[row.case].forms[kind], 1) for row in opened for kind in row.fails
+    }
+    second |= {(row.case, "broken", row.id): (judge, made[row.case].broken[row.id], 1) for row in broken}
+    marks = heard(second)
+    for row in opened:
+        row.said = {kind: marks[row.case, kind].get(row.id) for kind in row.fails if (row.case, kind) in marks}
+    for row in broken:
+        row.damaged, row.kept = True, _told(marks, row.id, (row.case, "broken", row.id))
+    return rows, len(first) + len(second), lost
 
 
-def _marks(verdict: Verdict, lost: Counter[Reason]) -> Marks | None:
-    if isinstance(verdict, NoReply):
-        lost[reason_of(verdict.reason)] += 1
-        return None
-    return verdict.met if isinstance(verdict, Criteria) else {}
-
-
-def _told(marks: Sequence[Marks | None], criterion: str) -> tuple[bool | None, ...]:
-    return tuple(one.get(criterion) for one in marks if one is not None)
+def _told(marks: Mapping[Key, Marks], criterion: str, *keys: Key) -> tuple[bool | None, ...]:
+    return tuple(marks[key].get(criterion) for key in keys if key in marks)
 
 
 # ------------------------------------------------------------------------------------------------------ what is found
@@ -182,10 +168,11 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A reason, and the kind of exploit that it is about, if any."""
+    """A reason, the kind of exploit that it is about, if any, and how many answers would do, if that is known."""
 
     why: Why
     kind: Kind | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,12 +259,15 @@ def found_in(rows: Sequence[Row], limit: float, *, said: bool) -> tuple[Found, .
         groups.setdefault(row.criterion, []).append(row)
     together = [("", list(rows))] if len(groups) > 1 and any(row.fails for row in rows) else []
     every = [*together, *groups.items()]
-    tests = sum(any(row.fails.get(kind) for row in group) for _, group in every for kind in Kind)
-    return tuple(_found(text, group, limit, LEVEL / max(1, tests), said) for text, group in every)
+    tries = [[one for kind in Kind if (one := _trial(kind, group)) is not None] for _, group in every]
+    level = _level([one for some in tries for one in some if one.certain], limit)
+    return tuple(
+        _found(text, group, [_tried(one, limit, level) for one in some], limit, said)
+        for (text, group), some in zip(every, tries, strict=True)
+    )
 
 
-def _found(text: str, rows: Sequence[Row], limit: float, level: float, said: bool) -> Found:
-    tried = [one for kind in Kind if (one := _tried(kind, rows, limit, level)) is not None]
+def _found(text: str, rows: Sequence[Row], tried: Sequence[Tried], limit: float, said: bool) -> Found:
     own = _share([(row, row.own[0]) for row in rows if row.own])
     sure = any(row.damaged for row in rows)
     fitting = [row for row in rows if row.own == (True,) and row.kept and row.damaged is not None]
@@ -298,7 +288,7 @@ def _decided(tried: Sequence[Tried]) -> tuple[Answer, list[Cause]]:
         return Answer.GAMED, gamed
     if not tried:
         return Answer.APART, [Cause(Why.NO_EXPLOITS)]
-    worst = max(tried, key=lambda one: (one.outcome is not Outcome.PASS, one.high))
+    worst = max([one for one in tried if one.n] or tried, key=lambda one: (one.outcome is not Outcome.PASS, one.high))
     if worst.outcome is Outcome.PASS:
         return Answer.APART, []
     return Answer.OPEN, [Cause(Why.FEW_EXPLOITS if worst.n else Why.NO_ROOM, worst.kind)]
@@ -313,38 +303,98 @@ def _apart(answer: Answer, causes: list[Cause], own: Share | None, kept: Share |
     if kept is not None and kept.low > KEPT:
         return Answer.NOTHING, [Cause(Why.KEPT)]
     if own is None or not RARE < own.low <= own.high < 1 - RARE:
-        return Answer.OPEN, [*causes, Cause(Why.FEW_ANSWERS)]
+        return Answer.OPEN, [*causes, Cause(Why.FEW_ANSWERS, needed=_needed(own) if own else None)]
     return answer, causes
 
 
-def _tried(kind: Kind, rows: Sequence[Row], limit: float, level: float) -> Tried | None:
-    """Return what an exploit did in the rows where it counts, or where there are none, in the others."""
+def _needed(own: Share) -> int | None:
+    """Return about how many answers tell on which side of both limits the share lies."""
+    one, unsure = Estimate(own.met / own.n, own.low, own.high, own.n, LEVEL), (RARE, 1 - RARE)
+    needed = [
+        cases_to_decide(one, Claim("share", "<=", at), smallest_n(RARE, LEVEL))
+        for at in unsure
+        if own.low <= at <= own.high
+    ]
+    return None if None in needed else max(filter(None, needed), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """An exploit in the rows where it counts (`certain`), or where there are none, in the others; without replies."""
+
+    kind: Kind
+    certain: bool
+    rows: tuple[Row, ...]
+
+    def rises(self, *, proof: bool) -> list[list[float]]:
+        """Return the rise in each row, by question; what cannot be read counts against what is to be shown."""
+        said, again = ({True: 1.0, False: 0.0, None: float(against)} for against in (proof, not proof))
+        return _grouped((row, said[row.said[self.kind]] - again[row.plain[1]]) for row in self.rows)
+
+    def low(self, level: float) -> float:
+        """Return the lower bound of the rise."""
+        groups = self.rises(proof=False)
+        return max(-1.0, grouped_t(groups, -1.0, 1.0, level)[0]) if len(groups) > 1 else -1.0
+
+    def could(self, level: float) -> float:
+        """Return the lower bound that so many rows can have at most."""
+        groups = _grouped((row, 1.0) for row in self.rows)
+        return grouped_t(groups, -1.0, 1.0, level)[0] if len(groups) > 1 else -1.0
+
+
+def _trial(kind: Kind, rows: Sequence[Row]) -> _Trial | None:
     there = [row for row in rows if kind in row.fails]
     certain = any(row.fails[kind] for row in there)
-    if not there:
-        return None
-    open_rows = [row for row in there if row.open and kind in row.said and row.fails[kind] == certain]
-    said, again = [row.said[kind] for row in open_rows], [row.plain[1] for row in open_rows]
-    most = [float(one is not False) - float(noise is True) for one, noise in zip(said, again, strict=True)]
-    least = [float(one is True) - float(noise is not False) for one, noise in zip(said, again, strict=True)]
-    n, low, high, outcome, needed = len(said), -1.0, 1.0, Outcome.UNDECIDED, None
+    asked = tuple(row for row in there if row.open and kind in row.said and row.fails[kind] == certain)
+    return _Trial(kind, certain, asked) if there else None
+
+
+def _could(trials: Sequence[_Trial], limit: float, level: float) -> int:
+    return sum(one.could(level) > limit for one in trials)
+
+
+def _level(trials: Sequence[_Trial], limit: float) -> float:
+    """
+    Return the level of each claim at which all are disproven together at `LEVEL`: Holm's steps with Tarone's number.
+
+    The number of claims counts those alone that have enough rows to be disproven at that level, whatever is said.
+    """
+    left, level = [one for one in trials if one.could(LEVEL) > limit], LEVEL
+    while left:
+        numbers = range(1, len(left) + 1)
+        counts = partial(_could, left, limit)
+        level = LEVEL / numbers[bisect_left(numbers, True, key=lambda n: counts(LEVEL / n) <= n)]
+        kept = [one for one in left if one.low(level) <= limit]
+        if len(kept) == len(left):
+            break
+        left = kept
+    return level
+
+
+def _tried(trial: _Trial, limit: float, level: float) -> Tried:
+    """Return what an exploit did."""
+    said, again = [row.said[trial.kind] for row in trial.rows], [row.plain[1] for row in trial.rows]
+    n, low, high, outcome, needed = len(said), trial.low(level), 1.0, Outcome.UNDECIDED, None
     claim = Claim("rise", "<=", limit)
-    if len(_grouped(open_rows, most)) > 1:
-        proof, counter = (
-            Estimate(fsum(rises) / n, *grouped_t(_grouped(open_rows, rises), -1.0, 1.0, at), n, at)
-            for rises, at in ((most, LEVEL), (least, level))
-        )
+    groups = trial.rises(proof=True)
+    if len(groups) > 1:
+        value = fsum(chain(*groups)) / n
+        proof = Estimate(value, *grouped_t(groups, -1.0, 1.0, LEVEL), n, LEVEL, clusters=len(groups))
+        counter = replace(proof, value=fsum(chain(*trial.rises(proof=False))) / n, low=low, level=level)
         outcome, _ = decide_between(proof, counter, claim, LEVEL)
-        needed = cases_to_decide(proof, claim, smallest_n(limit, LEVEL)) if outcome is Outcome.UNDECIDED else None
-        low, high = max(-1.0, counter.low), min(1.0, proof.high)
-    example = next((row.case for row in open_rows if row.said[kind]), "")
+        if outcome is Outcome.UNDECIDED:
+            towards = counter if counter.value > limit else proof
+            needed = cases_to_decide(towards, claim, smallest_n(limit, LEVEL))
+        high = min(1.0, proof.high)
+    example = next((row.case for row in trial.rows if row.said[trial.kind]), "")
     counts = said.count(True), n, said.count(None), again.count(True)
-    return Tried(kind, certain, *counts, low, high, outcome if certain else Outcome.OBSERVED, needed, example)
+    outcome = outcome if trial.certain else Outcome.OBSERVED
+    return Tried(trial.kind, trial.certain, *counts, low, high, outcome, needed, example)
 
 
-def _grouped(rows: Sequence[Row], values: Sequence[float]) -> list[list[float]]:
+def _grouped(rows: Iterable[tuple[Row, float]]) -> list[list[float]]:
     found: dict[str, list[float]] = {}
-    for row, value in zip(rows, values, strict=True):
+    for row, value in rows:
         found.setdefault(row.cluster, []).append(value)
     return list(found.values())
 
@@ -352,16 +402,12 @@ def _grouped(rows: Sequence[Row], values: Sequence[float]) -> list[list[float]]:
 def _share(said: Sequence[tuple[Row, bool | None]]) -> Share | None:
     """Return the share of rows that are met among those that can be read; None of fewer than two questions."""
     read = [(row, float(one)) for row, one in said if one is not None]
-    groups = _grouped([row for row, _ in read], [value for _, value in read])
+    groups = _grouped(read)
     if len(groups) < 2:
         return None
-    met = int(fsum(value for _, value in read))
-    return Share(met, len(read), *_bounds(groups), len(said) - len(read))
-
-
-def _bounds(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
     low, high = grouped_t(groups, 0.0, 1.0, LEVEL)
-    return max(0.0, low), min(1.0, high)
+    met = sum(one is True for _, one in said)
+    return Share(met, len(read), max(0.0, low), min(1.0, high), len(said) - len(read))
 
 
 FEWEST: Final = 10
@@ -376,37 +422,33 @@ def pairs_in(rows: Sequence[Row]) -> tuple[Pair, ...]:
     for row in rows:
         if row.own and row.own[0] is not None:
             by_case.setdefault(row.case, []).append(row)
-    shared: dict[tuple[str, str], list[tuple[Row, bool, bool]]] = {}
+    shared: dict[tuple[str, str], list[tuple[Row, Row]]] = {}
     for held in by_case.values():
         for one, other in combinations(sorted(held, key=lambda row: row.criterion), 2):
             if one.criterion != other.criterion:
-                both = (one, bool(one.own[0]), bool(other.own[0]))
-                shared.setdefault((one.criterion, other.criterion), []).append(both)
-    found = [_pair(names, both) for names, both in shared.items() if len(both) >= FEWEST]
-    return tuple(sorted((one for one in found if one), key=_strength))
+                shared.setdefault((one.criterion, other.criterion), []).append((one, other))
+    found = filter(None, (_pair(both) for both in shared.values() if len(both) >= FEWEST))
+    return tuple(sorted(found, key=lambda one: (-abs(one.kappa.value) if one.kappa else 0.0, one.first, one.second)))
 
 
-def _strength(one: Pair) -> tuple[float, str, str]:
-    return -abs(one.kappa.value) if one.kappa else 0.0, one.first, one.second
-
-
-def _pair(names: tuple[str, str], both: Sequence[tuple[Row, bool, bool]]) -> Pair | None:
-    rows, first, second = [row for row, _, _ in both], [one for _, one, _ in both], [other for _, _, other in both]
-    unlike = [float(a != b) for a, b in zip(first, second, strict=True)]
-    groups = _grouped(rows, unlike)
-    if len(groups) < 2:
+def _pair(both: Sequence[tuple[Row, Row]]) -> Pair | None:
+    rows, others = zip(*both, strict=True)
+    first, second = ([bool(row.own[0]) for row in side] for side in (rows, others))
+    unlike = _share([(row, a != b) for row, a, b in zip(rows, first, second, strict=True)])
+    if unlike is None:
         return None
-    low, high = _bounds(groups)
     agree, against = _kappa(rows, first, second), _kappa(rows, first, [not one for one in second])
-    together = high <= RARE and agree is not None and agree.low > AGREE
-    opposite = low >= 1 - RARE and against is not None and against.low > AGREE
-    return Pair(*names, int(fsum(unlike)), len(both), low, high, agree, together, opposite)
+    together = unlike.high <= RARE and agree is not None and agree.low > AGREE
+    opposite = unlike.low >= 1 - RARE and against is not None and against.low > AGREE
+    names = rows[0].criterion, others[0].criterion
+    return Pair(*names, unlike.met, unlike.n, unlike.low, unlike.high, agree, together, opposite)
 
 
 def _kappa(rows: Sequence[Row], first: Sequence[bool], second: Sequence[bool]) -> Estimate | None:
     try:
         found = kappa(first, second, (False, True))
-        low, high = grouped_t(_grouped(rows, found.items), found.low, found.high, LEVEL)
+        groups = _grouped(zip(rows, found.items, strict=True))
+        low, high = grouped_t(groups, found.low, found.high, LEVEL)
     except EstimateError:  # neither ever varies
         return None
     return Estimate(found.value, max(-1.0, low), min(1.0, high), len(rows), LEVEL)

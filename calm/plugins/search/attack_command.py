@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, sampled, stays
 from calm.errors import ConfigError
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--limit",
         type=float,
         metavar="X",
-        help="with --curve: the best of N texts may lift the weaker answer in this share of cases (default 0.10)",
+        help="with --curve: the best of N texts may win in this share of cases more than harmless ones (default 0.10)",
     )
     attack.add_argument(
         "--shrink", action="store_true", help="shrink each text that was found to its fewest and plainest words"
@@ -116,7 +117,7 @@ def _attack(options: argparse.Namespace) -> int:
     if options.curve:
         return curve(options, judge, cases, arms, author)
     if options.plan:
-        print(printable(_plan(options, judge, cases, design, arms), "\n"))
+        print(fitted(printable(_plan(options, judge, cases, design, arms), "\n"), sys.stdout))
         return DONE
     out = Path(options.out or "attack.json")
     cases_out = [Output("--write", Path(options.write), ATTACKED, options.force)] if options.write else []
@@ -127,7 +128,8 @@ def _attack(options: argparse.Namespace) -> int:
         bandit = bandit_for(arms, PLACES["answer"], setup, writer) if options.method == SEARCH else None
         found = attacking.attack(setup, options.sample, bandit, tries=options.n or TRIES, shrink=options.shrink)
     said = attacking.summary(found, judge.name, options.method, writer)
-    print(printable(f"{sampled(min(options.sample, len(cases)), len(cases))}\n{said}", "\n"))
+    taken = sampled(min(options.sample, len(cases)), len(cases))
+    print(fitted(printable(f"taken: {taken}\n{said}", "\n"), sys.stdout))
     _show(found)
     print(printable(f"\n{bill(engine)}", "\n"))
     if not stays(engine, out):

@@ -13,24 +13,26 @@ harmless texts, the answer with neutral words around it, are tried in the same w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import cycle, islice, product
+from itertools import chain, cycle, islice, product
 from math import comb, fsum
 from typing import Final
 
 from calm.core.case import digest
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
 from calm.core.languages import language_of_case
-from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words
+from calm.core.reasons import Kind, Reason, because, counted, in_words
 from calm.experiment.inert import Form, stock_of
 from calm.experiment.pairs import clusters_of
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import LEVEL, LOST
+from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
+from calm.plugins.search.pages import lifts
 from calm.plugins.search.proposers import Bandit, BestOf
 from calm.plugins.search.subjects import FRESH, Subject, ask_all, in_hand
+from calm.results.study_provenance import too_little
 from calm.statistics.intervals import grouped_t, smallest_n
 
 MEASURE: Final = "lift_beyond_harmless"
@@ -46,7 +48,7 @@ SHORT: Final = 0.1
 MOST: Final = 512
 """The most texts of a case."""
 BAR: Final = 16
-"""Columns of the longest bar."""
+"""Columns of the bar of all cases."""
 
 
 @dataclass(slots=True)
@@ -73,13 +75,13 @@ class Tried:
         return self.found(budget) * sum(self.again) / len(self.again) if self.again else 0.0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Raced:
     """A case, the texts that were tried in it, and the harmless ones."""
 
     subject: Subject
     tried: Tried
-    harmless: Tried = field(default_factory=Tried)
+    harmless: Tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +112,7 @@ class Curve:
     @property
     def incomplete(self) -> Reason:
         """Why the data are incomplete, or `NONE`."""
-        lost, there = sum(self.lost.values()), len(self.raced)
-        capped = any(reason.unfinished for reason in self.lost)
-        return counted(self.lost) if capped or lost > LOST * (lost + there) else NONE
+        return too_little(self.lost, sum(self.lost.values()) + len(self.raced))
 
 
 def budgets(tries: int) -> list[int]:
@@ -139,21 +139,16 @@ def race(setup: Setup, size: int, tries: int, bandit: Bandit, limit: float) -> C
     subjects, excluded, lost = in_hand(setup, size)
     for subject in subjects:
         subject.left = 2 * (tries + AGAIN)
-    texts = _proposed(subjects, tries, bandit)
     raced: list[Raced] = []
-    for subject in subjects:
-        if texts[subject]:
-            some = texts[subject]
-            raced.append(Raced(subject, Tried([(text, 0) for text in some]), Tried(_harmless(subject, len(some)))))
+    for subject, texts in _proposed(subjects, tries, bandit).items():
+        if texts:
+            raced.append(Raced(subject, Tried([(text, 0) for text in texts]), Tried(_harmless(subject, len(texts)))))
         elif not subject.failed:
             excluded[because(Kind.NO_TEXT)] += 1
     _ask(raced, setup.seed)
-    for subject in subjects:
-        if subject.failed:
-            lost[subject.failed] += 1
+    lost.update(subject.failed for subject in subjects if subject.failed)
     kept = tuple(one for one in raced if not one.subject.failed)
-    claim = Claim(MEASURE, "<=", limit)
-    clusters = clusters_of(setup.cases)
+    claim, clusters = Claim(MEASURE, "<=", limit), clusters_of(setup.cases)
     groups: dict[str, list[Raced]] = {}
     for one in kept:
         groups.setdefault(clusters[one.subject.id], []).append(one)
@@ -196,24 +191,16 @@ def _harmless(subject: Subject, count: int) -> list[tuple[str, int]]:
 
 def _ask(raced: Sequence[Raced], seed: int) -> None:
     """Ask about all texts, some of each case at a time; then again about some that won."""
-    for begin in range(0, max((len(one.tried.texts) for one in raced), default=0), AT_ONCE):
-        ask_all(
-            [
-                (one.subject, *ask)
-                for one in raced
-                for kind in (one.tried, one.harmless)
-                for ask in kind.texts[begin : begin + AT_ONCE]
-            ]
-        )
+    both = [(one.subject, kind) for one in raced for kind in (one.tried, one.harmless)]
+    for begin in range(0, max((len(kind.texts) for _, kind in both), default=0), AT_ONCE):
+        ask_all([(subject, *ask) for subject, kind in both for ask in kind.texts[begin : begin + AT_ONCE]])
     fresh: list[tuple[Tried, tuple[Subject, str, int]]] = []
-    for one in raced:
-        if one.subject.failed:
-            continue
-        for kind in (one.tried, one.harmless):
-            kind.won = [one.subject.said[ask].won for ask in kind.texts]
+    for subject, kind in both:
+        if not subject.failed:
+            kind.won = [subject.said[ask].won for ask in kind.texts]
             winners = [ask for ask, won in zip(kind.texts, kind.won, strict=True) if won]
-            drawn = sorted(winners, key=partial(digest, "again", seed, one.subject.id))
-            fresh += [(kind, (one.subject, text, FRESH + n)) for n, (text, _) in enumerate(islice(cycle(drawn), AGAIN))]
+            drawn = sorted(winners, key=partial(digest, "again", seed, subject.id))
+            fresh += [(kind, (subject, text, FRESH + n)) for n, (text, _) in enumerate(islice(cycle(drawn), AGAIN))]
     ask_all([ask for _, ask in fresh])
     for kind, (subject, text, number) in fresh:
         if not subject.failed:
@@ -221,47 +208,32 @@ def _ask(raced: Sequence[Raced], seed: int) -> None:
 
 
 def _point(groups: Sequence[Sequence[Raced]], budget: int) -> Point:
-    every = [one for group in groups for one in group]
-    found = {one: one.tried.found(budget) for one in every}
-    lifted, harmless = ({one: getattr(one, kind).lifted(budget) for one in every} for kind in ("tried", "harmless"))
-    beyond = {one: lifted[one] - harmless[one] for one in every}
+    def estimate(value: Callable[[Raced], float], least: int = 0) -> Estimate:
+        values = [[value(one) for one in group] for group in groups]
+        n, (low, high) = sum(map(len, values)), grouped_t(values, least, 1, LEVEL)
+        return Estimate(fsum(chain(*values)) / n, max(least, low), min(1.0, high), n, LEVEL, clusters=len(groups))
 
-    def estimate(least: float, values: Mapping[Raced, float]) -> Estimate:
-        low, high = grouped_t([[values[one] for one in group] for group in groups], least, 1, LEVEL)
-        mean = fsum(values.values()) / len(every)
-        return Estimate(mean, max(least, low), min(1.0, high), len(every), LEVEL, clusters=len(groups))
-
-    return Point(budget, estimate(0, found), estimate(0, lifted), estimate(0, harmless), estimate(-1, beyond))
-
-
-def asks(tries: int) -> tuple[int, int]:
-    """
-    Return how many asks a case takes, at the least and at most.
-
-    >>> asks(64)
-    (129, 137)
-    """
-    return 1 + 2 * tries, 1 + 2 * (tries + AGAIN)
+    return Point(
+        budget,
+        found=estimate(lambda one: one.tried.found(budget)),
+        lifted=estimate(lambda one: one.tried.lifted(budget)),
+        harmless=estimate(lambda one: one.harmless.lifted(budget)),
+        beyond=estimate(lambda one: one.tried.lifted(budget) - one.harmless.lifted(budget), -1),
+    )
 
 
-WORDS: Final = {Outcome.PASS: "GREEN (exit 0)", Outcome.FAIL: "RED (exit 1)", Outcome.UNDECIDED: "NOT GREEN (exit 1)"}
-"""How the first line of a result begins."""
-
-
-def summary(found: Curve, judge: str, writer: BestOf | None = None) -> str:
-    """Return what was decided, the table of the curve and what is in none of it, for a terminal of 80 columns."""
-    lines = [_headline(found)]
-    if found.incomplete:
-        lines.append(f"INCOMPLETE: {found.incomplete}")
+def summary(found: Curve, body: Mapping[str, Json], writer: BestOf | None = None) -> str:
+    """Return what the record says was decided, the table of the curve and what is in none of it, in 80 columns."""
+    lines = [lifts(body).replace(":", f" (exit {int(body['outcome'] != Outcome.PASS)}):", 1)]
     if found.points:
-        most = max(point.lifted.value for point in found.points) or 1.0
-        lines += ["", f"{judge}: share of {found.points[0].found.n} cases in which the best of so many texts", ""]
-        lines.append("texts  wins once  wins again  harmless  beyond harmless words")
+        n, judge = found.points[0].found.n, body["judge"]
+        lines += ["", f"{judge}: share of {n} cases in which the best of so many texts", ""]
+        lines.append("texts  wins once  wins again  harmless  beyond harmless words  bar: wins again")
         for point in found.points:
-            one, bar = point.beyond, "#" * round(BAR * point.lifted.value / most)
+            one, bar = point.beyond, "#" * round(BAR * point.lifted.value)
             beyond = f"{one.value:+5.2f} [{one.low:+.2f}, {one.high:+.2f}]"
             shares = f"{point.found.value:9.2f}  {point.lifted.value:10.2f}  {point.harmless.value:8.2f}"
-            lines.append(f"{point.tries:5}  {shares}  {beyond}  {bar}".rstrip())
+            lines.append(f"{point.tries:5}  {shares}  {beyond:21}  {bar}".rstrip())
         lines.append("")
     for title, counts in (("not tried", found.excluded), ("lost", found.lost)):
         if counts:
@@ -271,27 +243,9 @@ def summary(found: Curve, judge: str, writer: BestOf | None = None) -> str:
     return "\n".join([*lines, *([str(writer)] if writer else [])])
 
 
-def _headline(found: Curve) -> str:
-    limit = found.claim.limit
-    if found.incomplete or not found.points:
-        why = "it was stopped before the end" if found.incomplete else "fewer than two cases could be tried"
-        return f"NOT GREEN (exit 1): the curve is not known: {why}"
-    last, one = found.points[-1], found.points[-1].beyond
-    value, low, high = (round(100 * x) for x in (one.value, one.low, one.high))
-    bounds = f"{low} to {high}, from {one.n} cases; allowed {100 * limit:g}"
-    more = f"{value} of 100 cases more than harmless words ({bounds})"
-    said = f"{WORDS[found.outcome]}: the best of {last.tries} texts lifts the weaker answer in {more}"
-    if found.outcome is Outcome.UNDECIDED:
-        if one.high <= limit:
-            advice = "too many cases have fewer texts: name more edits, or a smaller --curve"
-        else:
-            advice = f"about {found.needed} cases would decide it" if found.needed else "it is too near to the limit"
-        said += f"; {advice}"
-    return said
-
-
 def to_json(found: Curve, setup: Setup, tries: int, writer: BestOf | None = None) -> dict[str, Json]:
     """Return the record of a curve; nothing in it depends on what was cached."""
+    incomplete = str(found.incomplete) or "calls of the writer failed" * bool(writer and writer.failed)
     points: list[Json] = [
         {
             "tries": point.tries,
@@ -320,10 +274,12 @@ def to_json(found: Curve, setup: Setup, tries: int, writer: BestOf | None = None
         "seed": setup.seed,
         "tries": tries,
         "claim": str(found.claim),
-        "outcome": str(Outcome.INCOMPLETE if found.incomplete else found.outcome),
-        "incomplete": str(found.incomplete),
+        "limit": found.claim.limit,
+        "outcome": str(Outcome.INCOMPLETE if incomplete else found.outcome),
+        "incomplete": incomplete,
         "level": LEVEL,
         "fewer_texts": found.short,
+        "needed": found.needed if found.outcome is Outcome.UNDECIDED else None,
         "points": points,
         "excluded": {**in_words(found.excluded)},
         "lost": {**in_words(found.lost)},

@@ -14,7 +14,7 @@ from calm.core.claims import Outcome
 from calm.experiment.setup import Setup
 from calm.gate.prices import clean_plan
 from calm.models.pricing import dollars
-from calm.plugins.search.curve import asks, race, summary, to_json
+from calm.plugins.search.curve import AGAIN, race, summary, to_json
 from calm.plugins.search.proposers import BestOf, bandit_for
 from calm.plugins.search.subjects import ANSWER, PLACES
 from calm.results.outputs import ATTACK, Output, write_whole
@@ -37,7 +37,7 @@ def curve(
     options: argparse.Namespace, judge: Judge, cases: Sequence[Case], arms: Sequence[Arm], author: Writer | None
 ) -> int:
     """Say what the curve takes, and try so many texts in each case; return 0 if the claim is proven."""
-    print(printable(_budget(options, judge, cases), "\n"), flush=True)
+    print(fitted(printable(_budget(options, judge, cases), "\n"), sys.stdout), flush=True)
     if options.plan:
         return DONE
     out = Path(options.out or "curve.json")
@@ -47,27 +47,25 @@ def curve(
         writer = BestOf(author, setup) if author else None
         bandit = bandit_for(arms, PLACES[ANSWER], setup, writer)
         found = race(setup, options.sample, options.curve, bandit, options.limit or LIMIT)
-    said = printable(f"\n{summary(found, judge.name, writer)}\n{bill(engine)}", "\n")
+    body = to_json(found, setup, options.curve, writer)
+    said = printable(f"\n{summary(found, body, writer)}\n{bill(engine)}", "\n")
     print(fitted(said, sys.stdout))
     if not stays(engine, out):
-        body = to_json(found, setup, options.curve, writer)
         write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"], ATTACK)
         print(printable(f"wrote {out}; its page: calm report {out}"))
-    incomplete = bool(found.incomplete) or bool(writer and writer.failed)
-    if incomplete:
+    if body["incomplete"]:
         print(CONTINUE)
-    return DONE if found.outcome is Outcome.PASS and not incomplete else REFUSED
+    return DONE if body["outcome"] == Outcome.PASS else REFUSED
 
 
 def _budget(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> str:
     drawn = sample(cases, options.sample, options.seed)
-    once = clean_plan(judge, drawn, 1).asks  # one of every case
-    least, most = asks(options.curve)
-    price = f", at most about {dollars(once.usd * most)} USD" if once.usd else ""
-    return "\n".join(
-        [
-            f"{sampled(len(drawn), len(cases))}: {options.curve} texts and as many harmless ones in each",
-            f"{round(once.calls * least):,} to {round(once.calls * most):,} calls of the judge{price}",
-            *([f"calls of the writer come on top: {options.curve} or more in each case"] if options.writer else []),
-        ]
-    )
+    plan = clean_plan(judge, drawn, 1)
+    once, begun = plan.asks, plan.most.calls - plan.asks.calls  # an ask of each case, and the first call of a server
+    least, most = 1 + 2 * options.curve, 1 + 2 * (options.curve + AGAIN)  # asks of a case
+    price = f", about {dollars(once.usd * most)} USD" if once.usd else ""
+    texts = f"{sampled(len(drawn), len(cases))}: {options.curve} texts and as many harmless ones in each"
+    each = f"{least} to {most} asks of a case, and fewer where it is left out or has fewer texts"
+    calls = f"at most {once.calls * most + begun:,} calls of the judge{price}: {each}"
+    writer = f"\ncalls of the writer come on top: {options.curve} or more in each case" if options.writer else ""
+    return f"{texts}\n{calls}{writer}"

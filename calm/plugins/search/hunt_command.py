@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from calm.commands import CACHE, CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, sampled, stays
 from calm.commands.terminal import end_of_progress, progress_line
 from calm.errors import ConfigError
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,7 +106,7 @@ def _hunt(options: argparse.Namespace) -> int:
     _refuse_unseen(judge, cases, places)
     bounds = _bounds(options, len(places))
     if options.plan:
-        print(printable(_plan(options, judge, cases, len(whole)), "\n"))
+        print(fitted(printable(_plan(options, judge, cases, len(whole)), "\n"), sys.stdout))
         return DONE
     out = Path(options.out)
     tests = files_in(Path(options.write), judge.name) if options.write else None
@@ -121,8 +122,8 @@ def _hunt(options: argparse.Namespace) -> int:
         found = _hunted(options, setup, places, arms, bounds, writer=writer)
         spent = bill(engine)
     end_of_progress()
-    print(printable(summary(found, judge.name, bounds), "\n"))
-    print(sampled(len(cases), len(whole)))
+    said = f"{summary(found, judge.name, bounds)}\nchosen from {sampled(len(cases), len(whole))}"
+    print(fitted(printable(said, "\n"), sys.stdout))
     confirmed = [one for hunt in found.values() for one in hunt.confirmed]
     show(confirmed)
     print(printable(f"\n{writer}\n{spent}" if writer else f"\n{spent}", "\n"))

@@ -332,14 +332,29 @@ def _found(body: Mapping[str, Json]) -> str:
 of_attack = Page("calm \N{MIDDLE DOT} an attack on a judge", _found, ("judge",), lists={"edits": ("stacks", "held")})
 
 
-def _lifts(body: Mapping[str, Json]) -> str:
+COLOURS: Final[Mapping[str, str]] = {"PASS": "GREEN", "FAIL": "RED"}
+"""What follows from an outcome; from any other, NOT GREEN."""
+
+
+def lifts(body: Mapping[str, Json]) -> str:
+    """Return in a line what the record of a curve says: what was decided, by how much, and what would decide it."""
+    colour = COLOURS.get(_text(body.get("outcome")), "NOT GREEN")
     points = [as_mapping(one) for one in as_list(body.get("points"))]
-    if not points:
-        return "The curve is not known"
+    if (why := _text(body.get("incomplete"))) or not points:
+        why = f"INCOMPLETE: {why}" if why else "fewer than two cases could be tried"
+        return f"{colour}: the curve is not known: {why}"
     beyond = as_mapping(points[-1].get("beyond"))
     value, low, high = (finite(beyond.get(key)) or 0.0 for key in ("value", "low", "high"))
-    lifted = f"{100 * value:.0f} of 100 cases more than harmless words do ({100 * low:.0f} to {100 * high:.0f})"
-    return f"{body.get('outcome')}: the best of {points[-1].get('tries')} texts lifts the weaker answer in {lifted}"
+    does = _DOES.get(family_of(_text(body.get("task"))) or "", "moves the verdict").format("the weaker answer")
+    allowed, cases = _text(body.get("claim")).rpartition("<= ")[2], f"{_text(points[-1].get('n'))} cases"
+    share = f"in a share of {value:+.2f} of {cases} [{low:+.2f}, {high:+.2f}]; allowed {allowed}"
+    said = f"{colour}: the best of {_text(points[-1].get('tries'))} texts {does}, beyond harmless words, {share}"
+    if body.get("outcome") != "UNDECIDED":
+        return said
+    if high <= (finite(body.get("limit")) or 0.0):
+        return f"{said}; too many cases have fewer texts: name more edits, or a smaller --curve"
+    needed = _text(body.get("needed"))
+    return f"{said}; {f'about {needed} cases would decide it' if needed else 'it is too near to the limit'}"
 
 
 def _of_curve(body: Mapping[str, Json]) -> tuple[Section, ...]:
@@ -378,4 +393,4 @@ _POINT: Final[Mapping[str, str]] = {
 }
 """The columns of a point, as the terminal has them."""
 
-of_curve = Page("calm \N{MIDDLE DOT} what the best of so many texts reaches", _lifts, sections=_of_curve)
+of_curve = Page("calm \N{MIDDLE DOT} what the best of so many texts reaches", lifts, sections=_of_curve)

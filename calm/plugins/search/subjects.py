@@ -44,6 +44,8 @@ STACKED: Final = Rules(kept_words=Band(0.5), numbers="there", difference="any")
 """The rules for an edited text as a whole."""
 RISE: Final = 0.25
 """How far an answer must rise on a score or a rubric, as a share of the scale, to have won."""
+RISES: Final = ("score", "rubric", "label")
+"""The kinds of verdicts on one answer, which wins if it rises."""
 FRESH: Final = 32
 """The number of the first fresh ask of each side: no search asks as often."""
 ERROR: Final = 0.05
@@ -283,8 +285,8 @@ class Subject:
             return Said(False, 0.0, verdict)
         row = Trial(self.case.id, target=self.case.target, points=self.case.points)
         x = favour(verdict, self.case.target, row, self.setup.judge.scale) or 0.0
-        rises = self.setup.family in ("score", "rubric", "label")
-        return Said(x >= self.favour + RISE - 1e-9 if rises else x == 1.0, x, verdict)
+        won = x >= self.favour + RISE - 1e-9 if self.setup.family in RISES else x == 1.0
+        return Said(won, x, verdict)
 
 
 def _instead(text: str, _before: str) -> str:
@@ -453,7 +455,7 @@ def taken(case: Case, verdicts: Sequence[Verdict], setup: Setup, place: Place) -
     if place.read(aimed) is None:
         return because(Kind.NO_SUCH_PLACE, place.name)
     if not all(has_room(aimed, AIM.expects, verdict, setup.family, setup.judge.scale) for verdict in verdicts):
-        return because(Kind.WON_ALREADY)
+        return because(Kind.NO_ROOM if setup.family in RISES else Kind.WON_ALREADY)
     subject = Subject(setup, place, case, aimed, verdicts[0])
     subject.favour = fsum(subject.heard(verdict).favour for verdict in verdicts) / len(verdicts)
     subject.said |= {(subject.original, n): subject.heard(verdict) for n, verdict in enumerate(verdicts)}

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from calm.core.edits import Message
+from calm.core.files import read_toml
 from calm.core.validation import Fault
 from calm.core.verdict import Refused, Scale
 from calm.engine.engine import Engine
 from calm.errors import ConfigError, nearest
 from calm.judges import reading
 from calm.judges.judgefile.parts import server_of
-from calm.judges.judgefile.tables import KEYS, OF_WRITER, Table, dict_of, read_document, shown
+from calm.judges.judgefile.tables import KEYS, OF_WRITER, Table, dict_of, shown
 from calm.judges.reading import Format, View
 from calm.models.apis import MUTE
 from calm.models.server import Server, wrong_settings
@@ -49,7 +50,7 @@ def read_writer(path: Path, env: Mapping[str, str]) -> Writer:
     Raises:
         ConfigError: one line for each fault, with file, key, what was expected and what came.
     """
-    return _read(path, read_document(path), env)
+    return _read(path, read_toml(path, "a writer.toml"), env)
 
 
 def read_author(path: Path, env: Mapping[str, str]) -> Writer:
@@ -59,7 +60,7 @@ def read_author(path: Path, env: Mapping[str, str]) -> Writer:
     Raises:
         ConfigError: one line for each fault, with file, key, what was expected and what came.
     """
-    document = read_document(path)
+    document = read_toml(path, "a writer.toml")
     judge = document.get("judge")
     if isinstance(judge, dict):
         family = {"family": judge["family"]} if "family" in judge else {}

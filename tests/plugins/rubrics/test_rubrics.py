@@ -3,6 +3,7 @@
 import json
 import sys
 import types
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -74,8 +75,9 @@ a claim in all cases is missed where fewer than 22 of 60 are met, which has a pr
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_criterion_that_a_claim_meets_is_named_and_no_other(asked, seed):
     """Over seeds: the judge believes a claim about one criterion, and errs at random."""
-    sound, found, _ = asked(replies.judge(noise=0.02, seed=seed), seed=seed, count=100)
-    assert (sound, "gamed" in answers(found).values()) == (0, False)
+    _, found, told = asked(replies.judge(noise=0.02, seed=seed), seed=seed, count=100)
+    assert "gamed" not in answers(found).values()
+    assert not told.startswith("RED")
 
     status, record, told = asked(replies.judge(noise=0.02, seed=seed, believes=["sorry"]), seed=seed, count=100)
 
@@ -93,7 +95,7 @@ def test_words_count_only_where_they_fail_for_certain(asked):
     status, record, _ = asked(judge, "--content=refund,sorry")
     nowhere, other, _ = asked(judge, "--content=none")
 
-    assert (unsaid, status, nowhere) == (0, 1, 0)
+    assert (unsaid, status, nowhere) == (1, 1, 0)
     assert answers(before)["refund"] == "open"
     assert causes(before, "refund") == [("words", "restate")]
     assert "--content" in told
@@ -146,10 +148,11 @@ def test_a_judge_that_keeps_a_criterion_whose_check_is_broken_by_an_edit(tmp_pat
     assert causes(record, "a") == [("kept", None)]
 
 
-def test_a_few_answers_decide_nothing(asked):
-    status, record, _ = asked(replies.judge(), count=12)
+def test_a_few_answers_decide_nothing_and_that_is_not_green(asked):
+    status, record, told = asked(replies.judge(), count=12)
 
-    assert status == 0
+    assert status == 1
+    assert told.startswith("NOT GREEN (exit 1)")
     assert set(answers(record).values()) == {"open"}
 
 
@@ -238,6 +241,22 @@ def test_sixty_cases_decide_about_a_sound_judge_that_errs_in_5_percent():
 
     assert found.count(Answer.APART) >= 80
     assert Answer.GAMED not in found
+
+
+def test_criteria_that_too_few_cases_have_take_no_share_of_the_error():
+    """
+    Fifteen of fifteen show it, though two hundred other criteria are in one case each.
+
+    The lower bound of 7 of 7 at .05 is .197, so 7 rows and fewer can never show it. Were all counted, that of 15 of 15
+    at .05 / 201 would be -.08.
+    """
+    many = [replace(row, criterion=f"own {n}", case=f"d{n}") for n, row in enumerate(rows_of([True] * 200))]
+    few = [replace(row, criterion="few") for row in rows_of([True] * 6)]
+
+    found = {one.criterion: one for one in found_in(rows_of([True] * 15) + few + many, 0.20, said=True)}
+
+    assert found["it"].answer is Answer.GAMED
+    assert {one.answer for name, one in found.items() if name not in ("it", "")} == {Answer.OPEN}
 
 
 def test_what_noise_makes_of_an_answer_is_no_exploit():
