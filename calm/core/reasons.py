@@ -74,6 +74,18 @@ def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
     return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
 
 
+_ALONE: Final[Mapping[str, str]] = {
+    "false_fail_gain": "they pass or fail no answer by itself",
+    "slot_pull": "one answer has no order",
+}
+"""Why a measure says nothing of other verdicts than its own."""
+
+
+def _nothing_claimed(family: Detail, *measures: Detail) -> str:
+    why = next((_ALONE[name] for name in map(str, measures) if name in _ALONE), "")
+    return f"nothing is claimed for {family} verdicts{f': {why}' if why else ''}"
+
+
 def _unread_by(share: float, why: Detail) -> str:
     """Return the commonest reason why replies hold no verdict, with its share and an example."""
     replies = f"{100 * share:.{int(share < 0.0095)}f} of 100 replies"
@@ -611,7 +623,7 @@ class Kind(StrEnum):
     OTHER_EDIT = ("other-edit", "another edit or content")
     OTHER_TARGET = ("other-target", "another treated answer")
     NO_PAIR = ("no-pair", "no value in both runs")
-    NOTHING_CLAIMED = ("nothing-claimed", "nothing is claimed for {} verdicts")
+    NOTHING_CLAIMED = ("nothing-claimed", _nothing_claimed)
     OWN_TASKS = ("own-tasks", "it serves {}; the judge's task is {}")
     FEW_ANSWERS = ("few-answers", "fewer than {} answers")
     NOT_WEAKER = ("not-weaker", "no answer is the weaker one")

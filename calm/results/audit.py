@@ -21,7 +21,7 @@ from calm.core.reasons import NONE, Kind, Reason, in_words
 from calm.core.texts import CaseTexts, Picture
 from calm.core.trials import Trial
 from calm.core.verdict import Code
-from calm.errors import ConfigError
+from calm.errors import ConfigError, few_of
 from calm.models.pricing import Cost
 from calm.models.wire import Json
 from calm.results.codes import (
@@ -381,7 +381,8 @@ class Audit:
         """
         reasons = []
         if not self.of(Outcome.PASS):
-            reasons.append("no claim passed")
+            untested = () if self.findings else dict.fromkeys(str(test.reason) for test in self.tests if test.reason)
+            reasons.append(": ".join(filter(None, ("no claim passed", few_of(list(untested), 2)))))
         asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings) and not self._excused(c)]
         proven = any(f.bias == AGREEMENT and f.outcome is Outcome.PASS for f in self.findings)
         unasked = self.unasked
