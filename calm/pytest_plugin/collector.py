@@ -272,7 +272,7 @@ class Collector:
         from calm.core.plugins import hook
         from calm.core.reasons import Kind, because
         from calm.results.audit import Audit, JudgeRecord
-        from calm.results.records import resolved
+        from calm.results.records import counted, resolved
 
         subject = self.found.subjects[min(self.found.subjects)]  # the same whichever test came first
         others = sum(
@@ -305,7 +305,7 @@ class Collector:
         audit = self._together(audit)
         if (figures := hook("record")) is not None:
             audit = figures(audit)
-        audit = resolved(_noted(replace(audit, faults=tuple(self.faults)), cases_asked(self.config)))
+        audit = resolved(_noted(replace(counted(audit), faults=tuple(self.faults)), cases_asked(self.config)))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, Self, cast
 
@@ -205,7 +206,15 @@ class Finding:
     acknowledged: Mapping[str, int] = field(default_factory=dict, metadata=IF_ANY)
     """Of a judge that gives reasons: rows that flipped, with a reason, with one that names the cue, and with one before
     that names it, too (`flips`, `reasons`, `named`, `before`)."""
+    of: int = field(default=0, metadata=IF_ANY)
+    """Of an undecided claim that counts a part of the cases: of how many it does; else 0."""
     trials: tuple[TrialRecord, ...] = ()
+
+    @property
+    def needed(self) -> int | None:
+        """About how many cases like those of its run decide it; `cases_to_decide` are those that it counts."""
+        few = self.cases_to_decide
+        return ceil(few * self.of / self.n) if few and self.of and self.n else few
 
     @property
     def single(self) -> bool:

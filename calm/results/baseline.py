@@ -88,9 +88,7 @@ class Undecided:
 def undecided(audit: Audit) -> tuple[Undecided, ...]:
     """Return the claims that keep a run from being accepted because the data do not suffice, by key."""
     found = (f for f in audit.findings if f.outcome is Outcome.UNDECIDED and f.accepted is None)
-    return tuple(
-        Undecided(f.key, _decidable(f), f.cases_to_decide, f.n) for f in sorted(found, key=lambda one: one.key)
-    )
+    return tuple(Undecided(f.key, _decidable(f), f.needed, f.n) for f in sorted(found, key=lambda one: one.key))
 
 
 def _decidable(found: Finding) -> float | None:
