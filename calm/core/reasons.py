@@ -182,8 +182,10 @@ class Kind(StrEnum):
     CAPPED = ("capped", "a cap was reached: {}")
     CAPPED_UNPRICED = (
         "capped-unpriced",
-        "no price is known for the model {}: --calm-max-usd cannot hold, so no call is made to it; set "
-        "price_usd_per_mtok in the [model] table of judge.toml",
+        lambda model, option="--calm-max-": (
+            f"no price is known for the model {model}: {option}usd cannot hold, so no call is made to it; set "
+            "price_usd_per_mtok in the [model] table of judge.toml"
+        ),
     )
     CAP_TOO_LOW = (
         "cap-too-low",
@@ -192,7 +194,9 @@ class Kind(StrEnum):
     )
     CAP_SEES_NO_CODE = (
         "cap-sees-no-code",
-        "--calm-max-usd does not count what {} spends by itself, as it is Python code; --calm-max-calls stops it",
+        lambda judge, option="--calm-max-": (
+            f"{option}usd does not count what {judge} spends by itself, as it is Python code; {option}calls stops it"
+        ),
     )
     IN_BATCH = (
         "in-batch",

@@ -570,7 +570,7 @@ def _weighed(caps: Caps, need: Figure) -> list[tuple[bool, str]]:
     return [
         (
             most is not None and needed > most,
-            f"--calm-max-{name} {most} is less than this run needs from an empty cache ({about})",
+            f"{caps.option}{name} {most} is less than this run needs from an empty cache ({about})",
         )
         for name, most, needed, about in (
             ("calls", caps.calls, need.calls, f"about {need.calls:,} calls"),
