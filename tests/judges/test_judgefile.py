@@ -371,6 +371,7 @@ x = 1
         "[prompt] system: expected user or user_file beside it: without it the bundled prompt would be used",
         "[prompt] order: unknown value, got order='random'; known: as-given, balanced",
         "[verdict] format: unknown value, got format='jsonn'; did you mean 'json'?",
+        "[verdict] scale: is for task = 'score' only, got task='pairwise'; take it out",
         "[verdict.scale] low: expected less than high, got low=5, high=1",
     ):
         assert expected in found
@@ -380,7 +381,7 @@ x = 1
         "[model] extra_body: expected what JSON",
     ):
         assert [p for p in found if p.startswith(begin)]
-    assert len(found) == 27
+    assert len(found) == 28
 
 
 @pytest.mark.parametrize(
