@@ -419,7 +419,7 @@ high = 10
 """
     assert text.count(right) == 1
 
-    [fault] = problems(write(text.replace(right, wrong)))
+    [fault] = problems(write(text.replace(right, wrong)), {"OPENAI_API_KEY": "k"})
 
     assert "did you mean" in fault
 
