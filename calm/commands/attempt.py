@@ -96,7 +96,7 @@ def _try(options: argparse.Namespace) -> int:
         pairing = pair_up(setup, edit, against, options.target, ties=True)
         if not pairing.pairs:
             unfit = next(iter([*pairing.excluded, *pairing.lost]))
-            raise ConfigError(f"case {case.id!r}: {edit!r} {unfit}; name another case with --case, or another edit")
+            raise ConfigError(f"case {case.id!r}: {edit!r}: {unfit}; name another case with --case, or another edit")
         print(f"case {printable(case.id)}: {_shown(case.question)}")
         one = pairing.pairs[0]
         title = f"after {options.against}" if against else "as it is"

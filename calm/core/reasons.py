@@ -74,6 +74,14 @@ def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
     return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
 
 
+_PILLOW: Final = "Pillow is missing (pip install 'pillow>=11')"
+_UNDRAWN: Final[Mapping[str, str]] = {
+    "no-image": "it has no image",
+    "no-pillow": _PILLOW,
+    "no-picture": "its image is broken, or has more than 25 million pixels",
+    "": f"{_PILLOW}, or the case has no whole image of at most 25 million pixels",
+}
+"""What keeps words out of a picture; an older record does not know which it is."""
 _ALONE: Final[Mapping[str, str]] = {
     "false_fail_gain": "they pass or fail no answer by itself",
     "slot_pull": "one answer has no order",
@@ -394,11 +402,7 @@ class Kind(StrEnum):
         "no-other-image",
         "no two cases with different questions have such images: of the question, or of the answer that is edited",
     )
-    NOT_DRAWN = (
-        "not-drawn",
-        "nothing can be drawn into the case: Pillow is missing (pip install 'pillow>=11'), or the case has no "
-        "whole image of at most 25 million pixels",
-    )
+    NOT_DRAWN = ("not-drawn", lambda why="": f"nothing can be drawn into the case: {_UNDRAWN[str(why)]}")
     CHANGES_TRUTH = ("changes-truth", "would change the truth of a criterion")
     REFUSED = ("refused", "refused: {}")
     ENGLISH_ALONE = (
