@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, Self, cast
 
 from calm.core.case import names
 from calm.core.claims import Outcome
-from calm.core.files import json_of, read_bytes, read_json
+from calm.core.files import json_of, read_bytes, read_json, record_at
 from calm.core.measures import balanced_accuracy
 from calm.core.reasons import NONE, Kind, Reason, in_words
 from calm.core.texts import CaseTexts, Picture
@@ -642,11 +642,14 @@ def texts_path(results: Path) -> Path:
 
 def read(path: Path, *, texts: bool = True) -> Audit:
     """
-    Return the audit in a results file, with its texts if their file lies beside it; without `texts`, with none.
+    Return the audit in a results file, or in the folder that an audit wrote, with its texts if they lie beside it.
+
+    Without `texts`, it has none.
 
     Raises:
         ConfigError: no such file, not JSON, not `calm-results/2`, or not as calm wrote it.
     """
+    path = record_at(path)
     body = read_json(path, "a results file, which a run writes with --calm-results")
     if not isinstance(body, dict) or body.get("schema") not in (SCHEMA, *OLDER):
         found = record_kind(body, SCHEMA)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from calm.core.claims import Outcome
-from calm.core.files import read_json
+from calm.core.files import read_json, record_at
 from calm.core.measures import MEASURES
 from calm.errors import ConfigError
 from calm.experiment.stopping import Stopping
@@ -165,6 +165,7 @@ def read_record(path: Path) -> Audit:
     Raises:
         ConfigError: no such file, or none of these; the message says what was expected.
     """
+    path = record_at(path)
     with suppress(OSError, UnicodeDecodeError):
         with path.open(encoding="utf-8") as file:
             head = file.read(_SIGHT)
