@@ -387,7 +387,7 @@ def outlook(orders: Iterable[Order], of: int = 0) -> str:
     counted = f"{cases} of the {of} cases" if cases < of else "1 case" if cases == 1 else f"{cases} cases"
     about = counted + (f" about {clusters} questions" if clusters < cases else "")
     passes = f"a judge without bias passes in {_percent(chance)} of runs"
-    lost = list(dict.fromkeys(name for name, order, probe in probes if len(probe.claims) < len(order.claims)))
+    lost = list(dict.fromkeys(name for name, order, probe in probes if order.claims and not probe.claims))
     none = f"; too few to test {few_of(lost, SHOWN)}" if lost else ""
     are = "is" if cases == 1 else "are"
     if none and not _controlled([(order, probe) for _, order, probe in probes]):
