@@ -185,7 +185,7 @@ def trouble_line(one: Trouble) -> Line:
     edit = lead.reason.worst or lead.perturbation or ""
     name = f"{name_of(one.bias)}{f' ({edit})' if edit else ''}"
     needed = next(filter(None, map(plan, one.findings)), "") if one.outcome is Outcome.UNDECIDED else ""
-    if one.outcome is Outcome.INCOMPLETE and not unmeasured(lead):
+    if one.outcome is Outcome.INCOMPLETE and not unmeasured(lead) and not lead.reason.unfinished:  # the heading says it
         needed = str(lead.reason)
     also = len(one.findings) - 1
     more = f"{also} more claim{'s' * (also > 1)}" if also else ""
