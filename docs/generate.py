@@ -239,8 +239,9 @@ class Recorder:
         return self
 
     def addoption(self, name: str, **how: object) -> None:
-        """Note an option."""
-        self.options.append((name, how))
+        """Note an option, unless it is hidden."""
+        if how["help"] != argparse.SUPPRESS:
+            self.options.append((name, how))
 
     def addini(self, name: str, text: str, **how: object) -> None:
         """Note an ini setting."""

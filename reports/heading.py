@@ -180,7 +180,7 @@ def _row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
 def _decided(one: Finding) -> str:
     if one.claim is None:
         return "There is no limit: nothing is decided by it." if one.outcome is Outcome.OBSERVED else ""
-    more = f" About {one.cases_to_decide} cases would tell." if one.cases_to_decide else ""
+    more = f" About {one.needed:,} cases would tell." if one.needed else ""
     words = {
         Outcome.PASS: "The whole interval keeps to the limit: this is proven.",
         Outcome.FAIL: "The whole interval is beyond the limit: this is disproven.",

@@ -70,12 +70,17 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended: whether the gate is green, the exit status, the files written, and that of the baseline."""
+    """
+    How a run ended: whether the gate is green, the exit status, the files written, and that of the baseline.
+
+    `replaced` is of how many tests the results were that these files replaced, if of more than this run has.
+    """
 
     green: bool
     status: int
     written: Sequence[Path] = ()
     baseline: str = ""
+    replaced: int = 0
 
 
 def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
@@ -151,7 +156,11 @@ def _last(audit: Audit, ended: Ended) -> list[Line]:
     files = sorted(ended.written, key=lambda path: path.suffix != ".html")
     beside = ", ".join(path.name if path.parent == files[0].parent else str(path) for path in files[1:])
     word = "report" if files[0].suffix == ".html" else "wrote"
-    return [*told, Line(printable(f"{word}: {files[0]}{f' (beside it {beside})' if beside else ''}"))]
+    told.append(Line(printable(f"{word}: {files[0]}{f' (beside it {beside})' if beside else ''}")))
+    if ended.replaced:
+        earlier = f"an earlier run of {ended.replaced} tests"
+        told.append(Line(f"note: that replaced {earlier}: to keep both, write elsewhere (calm audit -o DIR)", "yellow"))
+    return told
 
 
 def _troubles(audit: Audit) -> Iterable[Line]:
@@ -176,6 +185,8 @@ def trouble_line(one: Trouble) -> Line:
     edit = lead.reason.worst or lead.perturbation or ""
     name = f"{name_of(one.bias)}{f' ({edit})' if edit else ''}"
     needed = next(filter(None, map(plan, one.findings)), "") if one.outcome is Outcome.UNDECIDED else ""
+    if one.outcome is Outcome.INCOMPLETE and not unmeasured(lead) and not lead.reason.unfinished:  # the heading says it
+        needed = str(lead.reason)
     also = len(one.findings) - 1
     more = f"{also} more claim{'s' * (also > 1)}" if also else ""
     behind = "; ".join(filter(None, [needed, more]))

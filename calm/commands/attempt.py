@@ -96,7 +96,7 @@ def _try(options: argparse.Namespace) -> int:
         pairing = pair_up(setup, edit, against, options.target, ties=True)
         if not pairing.pairs:
             unfit = next(iter([*pairing.excluded, *pairing.lost]))
-            raise ConfigError(f"case {case.id!r}: {edit!r} {unfit}; name another case with --case, or another edit")
+            raise ConfigError(f"case {case.id!r}: {edit!r}: {unfit}; name another case with --case, or another edit")
         print(f"case {printable(case.id)}: {_shown(case.question)}")
         one = pairing.pairs[0]
         title = f"after {options.against}" if against else "as it is"
@@ -117,7 +117,8 @@ def _try(options: argparse.Namespace) -> int:
         print(f"\ncalm: {_shown(warning)}", file=sys.stderr)
     if all(map(readable, verdicts)):
         return DONE
-    for why in dict.fromkeys(_unread(verdict, judge) for verdict in verdicts if not readable(verdict)):
+    before, *_ = verdicts
+    for why in dict.fromkeys(_unread(verdict, before, judge) for verdict in verdicts if not readable(verdict)):
         print(f"calm: {_shown(why)}", file=sys.stderr)
     return REFUSED
 
@@ -133,7 +134,19 @@ def _wrong_scale(spec: str) -> list[str]:
     return [f"{one.words}. {capital(one.fix)}" for one in found if one.rule.id in ("scale-direction", "scale-differs")]
 
 
-def _unread(verdict: Verdict, judge: Judge) -> str:
+def _unread(verdict: Verdict, before: Verdict, judge: Judge) -> str:
+    from calm.experiment.stopping import UNREAD
+    from calm.judges.prompted import PromptedJudge
+    from calm.judges.reading import way
+
+    form = judge.form if isinstance(judge, PromptedJudge) else None
+    if readable(before) and not isinstance(verdict, NoReply):
+        what = "the judge declines" if isinstance(verdict, Refused) else "the reply holds no verdict"
+        return (
+            f"as it is, the case gets a verdict{f' ({way(form)})' if form else ''}; only after the edit {what}. "
+            f"An audit cannot say what an edit does if more than {UNREAD:.0%} of the replies to it are so: let the "
+            "prompt ask for a verdict whatever stands in the answer"
+        )
     if isinstance(verdict, NoReply):
         return f"the judge gave no reply, so an audit would not work: {verdict.reason}"
     if isinstance(verdict, Refused):
@@ -145,11 +158,13 @@ def _unread(verdict: Verdict, judge: Judge) -> str:
         return f"calm found no verdict in the answers, so an audit would not work: {MENDS[verdict.why.kind]}"
     if not judge.endpoints:
         return "the judge returned no verdict, so an audit would not work: let its code return one"
+    written = f"such as: End with one line, {_WRITTEN.get(FAMILY[judge.task], '[[VERDICT]]')}"
+    if form is not None and form.kind != "brackets":
+        written = f"so that {way(form)} reads it"
     return (
         "calm found no verdict in the reply, so an audit would not work. If the reply above does hold one, change "
-        "[verdict] in judge.toml so that it is read; if not, let the prompt say how the verdict is written, such as: "
-        f"End with one line, {_WRITTEN.get(FAMILY[judge.task], '[[VERDICT]]')}. If the reply "
-        "is cut short, raise max_tokens in [model]"
+        "[verdict] in judge.toml so that it is read; if not, let the prompt say how the verdict is written, "
+        f"{written}. If the reply is cut short, raise max_tokens in [model]"
     )
 
 

@@ -76,6 +76,7 @@ def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[
                     "--assert=plain",  # calm says what a claim found; else a first run compiles calm a second time
                     "-rN",  # what is not green is shown by bias, once
                     *([] if _verbose(options) else ["-q", "--disable-warnings"]),
+                    "--calm-command",
                     f"--calm-judge={judge}",
                     *outputs,
                     *options,

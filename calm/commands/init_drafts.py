@@ -496,4 +496,7 @@ def _model(options: argparse.Namespace, found: Gathered | None, draft: Draft) ->
         if known is None and not options.base_url:
             draft.notes.append(f"the log calls the model {found.model}: check provider and model in judge.toml")
     provider = provider or "openai"
+    if model is None and options.base_url:
+        usual = APIS[cast("Provider", provider)].model
+        draft.notes.append(f"no model was named, so judge.toml has {usual}: --model NAME says what the server serves")
     return provider, model or APIS[cast("Provider", provider)].model

@@ -12,7 +12,7 @@ from calm.core.case import Case, Framing, Presentation, Step, Treated, digest, t
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.images import Image
 from calm.core.languages import ENGLISH, SERVED
-from calm.core.reasons import Kind, because
+from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import FEW, ConfigError, nearest
 from calm.experiment.inert import not_spoken
@@ -162,7 +162,7 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
                     print(printable(f"note: a run does not ask about it: {reason}"))
                 return DONE
     where = f"case {cases[0].id!r}" if len(cases) == 1 else f"any of {len(cases[:SHOWN_CASES])} cases"
-    why = "" if edit.lacking is Kind.APPLIES_NOT else f", as {because(edit.lacking)}"
+    why = "" if edit.lacking is Kind.APPLIES_NOT else f", as {edit.unfit(_aimed(cases[0], edit))}"
     print(printable(f"it does not apply to {where}{why}"))
     return REFUSED
 

@@ -122,6 +122,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _report(options: argparse.Namespace) -> int:
+    from calm.core.files import record_at
     from calm.results.audit import read, texts_path
     from calm.results.outputs import TEXTS, Output, refuse
     from calm.results.redaction import without_texts
@@ -129,7 +130,7 @@ def _report(options: argparse.Namespace) -> int:
     from calm.results.reports.tables import parquet_paths
     from calm.results.wording import lines, printable
 
-    source = Path(options.results)
+    source = record_at(Path(options.results))
     form = options.format or SUFFIXES.get(Path(options.out or "report.html").suffix.lower())
     if form is None:
         wanted = ", ".join(SUFFIXES)
@@ -186,6 +187,7 @@ def _send(options: argparse.Namespace, to: Given) -> int:
     """Send a run to another tool; its destination is checked before anything is read."""
     from tempfile import TemporaryDirectory
 
+    from calm.core.files import record_at
     from calm.results import audit as record
     from calm.results.redaction import without_texts
     from calm.results.reports import html
@@ -200,7 +202,7 @@ def _send(options: argparse.Namespace, to: Given) -> int:
         )
     target = to.load()
     send = target.open()
-    source = Path(options.results)
+    source = record_at(Path(options.results))
     if (kind := kind_of(source)) not in (None, "calm-results"):
         raise ConfigError(f"--to {options.to}: expected the results of a run, got a record of kind {kind}: {source}")
     audit = record.read(source)

@@ -38,7 +38,7 @@ def caps_of(options: argparse.Namespace) -> Caps:
     """Return the hard caps that the options of a command set."""
     from calm.engine.money import Caps
 
-    return Caps(options.max_calls, options.max_tokens, options.max_usd, options.max_minutes)
+    return Caps(options.max_calls, options.max_tokens, options.max_usd, options.max_minutes, option="--max-")
 
 
 def impossible(options: argparse.Namespace) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from io import BytesIO
@@ -51,6 +52,15 @@ def pillow() -> tuple[ModuleType, ModuleType, ModuleType]:
     except ImportError as error:
         raise ConfigError("Pillow draws pictures, and it is not installed: pip install 'pillow>=11'") from error
     return Image, ImageDraw, ImageFont
+
+
+def undrawn(pictures: Sequence[Image]) -> str:
+    """Return why nothing was drawn into the first of some pictures: there is none, Pillow is missing, or it is odd."""
+    try:
+        pillow()
+    except ConfigError:
+        return "no-pillow" if pictures else "no-image"
+    return "no-picture" if pictures else "no-image"
 
 
 @lru_cache(maxsize=512)

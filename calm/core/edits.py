@@ -13,7 +13,7 @@ from calm.core.case import Case, Framing, Treated, digest, repr_of
 from calm.core.images import Image
 from calm.core.languages import NAMES
 from calm.core.ready_made import BY_NAME, Held, Own, held_for
-from calm.core.reasons import Kind
+from calm.core.reasons import Kind, Reason, because
 from calm.core.validation import Rules
 from calm.core.verdict import FAMILIES, Family, Scale
 from calm.errors import ConfigError, EditError, nearest
@@ -229,6 +229,14 @@ class Edit(_Labelled):
         if self.expects is Expects.WORSE:
             return case.damage(case.target, lambda _: text)
         return case.edit(case.target, lambda _: text)
+
+    def unfit(self, case: Treated) -> Reason:
+        """Return why it does not apply to a case."""
+        if self.lacking is not Kind.NOT_DRAWN:
+            return because(self.lacking)
+        from calm.core.drawing import undrawn
+
+        return because(Kind.NOT_DRAWN, undrawn(case.images or case[case.target].images))
 
     def __repr__(self) -> str:
         return _shown(self)

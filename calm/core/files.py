@@ -162,6 +162,12 @@ def _decoded(path: Path, what: str, most: int, encoding: str) -> str:
         raise ConfigError(undecoded(path, error)) from error
 
 
+def record_at(path: Path) -> Path:
+    """Return the results in the folder that an audit wrote, where one is named; any other path as it is."""
+    held = path / "results.json"
+    return held if path.is_dir() and held.is_file() else path
+
+
 def unopened(path: Path, error: OSError, what: str) -> str:
     """
     Return why a file cannot be read, and what to do; `what` says what was expected, such as "a prompt".

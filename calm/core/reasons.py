@@ -74,6 +74,26 @@ def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
     return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
 
 
+_PILLOW: Final = "Pillow is missing (pip install 'pillow>=11')"
+_UNDRAWN: Final[Mapping[str, str]] = {
+    "no-image": "it has no image",
+    "no-pillow": _PILLOW,
+    "no-picture": "its image is broken, or has more than 25 million pixels",
+    "": f"{_PILLOW}, or the case has no whole image of at most 25 million pixels",
+}
+"""What keeps words out of a picture; an older record does not know which it is."""
+_ALONE: Final[Mapping[str, str]] = {
+    "false_fail_gain": "they pass or fail no answer by itself",
+    "slot_pull": "one answer has no order",
+}
+"""Why a measure says nothing of other verdicts than its own."""
+
+
+def _nothing_claimed(family: Detail, *measures: Detail) -> str:
+    why = next((_ALONE[name] for name in map(str, measures) if name in _ALONE), "")
+    return f"nothing is claimed for {family} verdicts{f': {why}' if why else ''}"
+
+
 def _unread_by(share: float, why: Detail) -> str:
     """Return the commonest reason why replies hold no verdict, with its share and an example."""
     replies = f"{100 * share:.{int(share < 0.0095)}f} of 100 replies"
@@ -170,8 +190,10 @@ class Kind(StrEnum):
     CAPPED = ("capped", "a cap was reached: {}")
     CAPPED_UNPRICED = (
         "capped-unpriced",
-        "no price is known for the model {}: --calm-max-usd cannot hold, so no call is made to it; set "
-        "price_usd_per_mtok in the [model] table of judge.toml",
+        lambda model, option="--calm-max-": (
+            f"no price is known for the model {model}: {option}usd cannot hold, so no call is made to it; set "
+            "price_usd_per_mtok in the [model] table of judge.toml"
+        ),
     )
     CAP_TOO_LOW = (
         "cap-too-low",
@@ -180,7 +202,9 @@ class Kind(StrEnum):
     )
     CAP_SEES_NO_CODE = (
         "cap-sees-no-code",
-        "--calm-max-usd does not count what {} spends by itself, as it is Python code; --calm-max-calls stops it",
+        lambda judge, option="--calm-max-": (
+            f"{option}usd does not count what {judge} spends by itself, as it is Python code; {option}calls stops it"
+        ),
     )
     IN_BATCH = (
         "in-batch",
@@ -378,11 +402,7 @@ class Kind(StrEnum):
         "no-other-image",
         "no two cases with different questions have such images: of the question, or of the answer that is edited",
     )
-    NOT_DRAWN = (
-        "not-drawn",
-        "nothing can be drawn into the case: Pillow is missing (pip install 'pillow>=11'), or the case has no "
-        "whole image of at most 25 million pixels",
-    )
+    NOT_DRAWN = ("not-drawn", lambda why="": f"nothing can be drawn into the case: {_UNDRAWN[str(why)]}")
     CHANGES_TRUTH = ("changes-truth", "would change the truth of a criterion")
     REFUSED = ("refused", "refused: {}")
     ENGLISH_ALONE = (
@@ -611,7 +631,7 @@ class Kind(StrEnum):
     OTHER_EDIT = ("other-edit", "another edit or content")
     OTHER_TARGET = ("other-target", "another treated answer")
     NO_PAIR = ("no-pair", "no value in both runs")
-    NOTHING_CLAIMED = ("nothing-claimed", "nothing is claimed for {} verdicts")
+    NOTHING_CLAIMED = ("nothing-claimed", _nothing_claimed)
     OWN_TASKS = ("own-tasks", "it serves {}; the judge's task is {}")
     FEW_ANSWERS = ("few-answers", "fewer than {} answers")
     NOT_WEAKER = ("not-weaker", "no answer is the weaker one")

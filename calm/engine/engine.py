@@ -281,7 +281,9 @@ class Engine:
         """
         for endpoint in endpoints:
             if self.money.caps.usd is not None and endpoint.live and self._inner.servers.of(endpoint).price is None:
-                raise ConfigError(f"--calm-max-usd: no price is known for the model {endpoint.model!r}; {SET_PRICE}")
+                cap = self.money.caps.option
+                unknown = f"{cap}usd: no price is known for the model {endpoint.model!r}"
+                raise ConfigError(f"{unknown}; {SET_PRICE}, or give {cap}calls")
             if (batcher := self._inner.batcher) is not None and isinstance(endpoint, Batchable):
                 endpoint.batching(held=batcher.holds)  # refuses a provider without
             self._greet(endpoint)
@@ -341,7 +343,7 @@ class Engine:
                 raise ConfigError(f"{whose}: {error}") from error
         alone = not judge.endpoints and not judge.traits.quick and not judge.traits.sends
         if alone and self.money.caps.usd is not None:
-            self.ledger.note(because(Kind.CAP_SEES_NO_CODE, name(judge.name)))
+            self.ledger.note(because(Kind.CAP_SEES_NO_CODE, name(judge.name), self.money.caps.option))
 
     def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
         """Return the verdict on each (case, repeat index), in the order given. Blocks; Ctrl-C is honoured."""

@@ -22,14 +22,23 @@ STOPPED: Final = because(Kind.STOPPED)
 ONE: Final = Amount(1)
 
 
+OF_PYTEST: Final = "--calm-max-"
+"""How the options of the caps begin in pytest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Hard limits of one run; None: no limit. `tokens` counts those of prompts and replies together."""
+    """
+    Hard limits of one run; None: no limit. `tokens` counts those of prompts and replies together.
+
+    `option` is how the names of their options begin where they were given: for pytest, or for a command of calm.
+    """
 
     calls: int | None = None
     tokens: int | None = None
     usd: float | None = None
     minutes: float | None = None
+    option: str = field(default=OF_PYTEST, compare=False)
 
 
 KEY_BYTES: Final = 12
@@ -219,7 +228,7 @@ class Money:
         """
         price = server.price_of(batch=batch)
         if price is None and endpoint.live and self.caps.usd is not None:
-            raise JudgeError(because(Kind.CAPPED_UNPRICED, name(endpoint.model)))
+            raise JudgeError(because(Kind.CAPPED_UNPRICED, name(endpoint.model), self.caps.option))
         charge = Charge(server, endpoint, size, batch, sent)
         if self.counts or price is not None:
             charge.limit(endpoint.max_tokens)
@@ -302,7 +311,7 @@ class Money:
         """Return the reason why an amount is not reserved: the cap that it would pass."""
         after, caps = self.account.spent().plus(worst), self.caps
         if caps.calls is not None and after.calls > caps.calls:
-            return because(Kind.CAPPED, f"--calm-max-calls {caps.calls}")
+            return because(Kind.CAPPED, f"{caps.option}calls {caps.calls}")
         if caps.tokens is not None and after.tokens > caps.tokens:
             return self.out_of_tokens
         return self.out_of_usd
@@ -407,17 +416,17 @@ class Money:
     @property
     def out_of_time(self) -> Reason:
         """The reason why a call is not made, or is given up, when the minutes are over."""
-        return because(Kind.CAPPED, f"--calm-max-minutes {self.caps.minutes:g}")
+        return because(Kind.CAPPED, f"{self.caps.option}minutes {self.caps.minutes:g}")
 
     @property
     def out_of_tokens(self) -> Reason:
         """The reason why a call is not made that would pass the cap on tokens."""
-        return because(Kind.CAPPED, f"--calm-max-tokens {self.caps.tokens}")
+        return because(Kind.CAPPED, f"{self.caps.option}tokens {self.caps.tokens}")
 
     @property
     def out_of_usd(self) -> Reason:
         """The reason why a call is not made that would pass the cap in dollars."""
-        return because(Kind.CAPPED, f"--calm-max-usd {self.caps.usd or 0:g}")
+        return because(Kind.CAPPED, f"{self.caps.option}usd {self.caps.usd or 0:g}")
 
 
 def _written(reply: Reply) -> int:

@@ -229,7 +229,7 @@ def edited_by(variant: Edit, case: Treated, setup: Setup) -> Treated | Reason:
         return unserved
     edited = variant.apply(case, setup.seed)
     if edited is None:
-        return because(variant.lacking)
+        return variant.unfit(case)
     if setup.judge.traits.mute and (variant.needs_text or edited.follow_ups):
         return because(Kind.MUTE)
     return fault_in(variant, case, edited) or not_spoken(variant, case, edited) or edited

@@ -331,7 +331,7 @@ class Question:
         if (placeholder := self._traced(batch)) is not None:
             return cast(Proof, placeholder)
         passes = FINE | {Outcome.UNDECIDED} if self._context.undecided == "warn" else FINE
-        return self._proof(self._findings(batch), passes)
+        return self._proof(self._findings(batch), passes, claims)
 
     def allows(self, *claims: Claim, **by_task: Sequence[Claim]) -> Proof:
         """Ask the judge and fail only on evidence against a claim, not for lack of evidence for it: a smoke test."""
@@ -340,7 +340,7 @@ class Question:
             return cast(Proof, placeholder)
         found = self._findings(batch)
         findings = [replace(f, accepted=TOLERATED) if f.outcome is Outcome.UNDECIDED else f for f in found]
-        return self._proof(findings, FINE | {Outcome.UNDECIDED})
+        return self._proof(findings, FINE | {Outcome.UNDECIDED}, claims)
 
     def observe(self, *measures: Measure, **by_task: Sequence[Measure]) -> Estimates:
         """
@@ -465,11 +465,11 @@ class Question:
         found = replace(found, commands=named(order, decided.trials))
         return replace(found, hunt=hunted(order, decided.trials)) if found.outcome is Outcome.FAIL else found
 
-    def _proof(self, findings: Sequence[Finding], passes: frozenset[Outcome]) -> Proof:
+    def _proof(self, findings: Sequence[Finding], passes: frozenset[Outcome], claims: Sequence[Claim]) -> Proof:
         context = self._context
         context.findings += findings
-        nothing = "" if findings else f"nothing is claimed for {context.setup.family} verdicts"
-        proof = Proof(findings, passes=passes, question=self, nothing=nothing)
+        nothing = because(Kind.NOTHING_CLAIMED, context.setup.family, *(claim.measure for claim in claims))
+        proof = Proof(findings, passes=passes, question=self, nothing="" if findings else str(nothing))
         context.proofs.append(proof)
         self.open = False
         return proof
@@ -570,7 +570,7 @@ def _weighed(caps: Caps, need: Figure) -> list[tuple[bool, str]]:
     return [
         (
             most is not None and needed > most,
-            f"--calm-max-{name} {most} is less than this run needs from an empty cache ({about})",
+            f"{caps.option}{name} {most} is less than this run needs from an empty cache ({about})",
         )
         for name, most, needed, about in (
             ("calls", caps.calls, need.calls, f"about {need.calls:,} calls"),

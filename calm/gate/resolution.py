@@ -155,9 +155,16 @@ class Attainable:
 
 
 def missed(claim: Claim, family: Family, probe: Claimed) -> float:
-    """Return how often a sound judge leaves a claim open, in [0, 1]; 0 for a claim that the table does not know."""
-    found = None if probe.leaves_out(claim) else _limits(claim, family, probe)
-    return 0.0 if found is None else _share(claim, found)
+    """
+    Return how often a sound judge leaves a claim open, in [0, 1].
+
+    Of a claim that the table does not know: always if no judge could prove it with so few cases, else never.
+    """
+    if probe.leaves_out(claim):
+        return 0.0
+    if (found := _limits(claim, family, probe)) is None:
+        return float(probe.clusters < MEASURES[claim.measure].smallest_n(claim, LEVEL))
+    return _share(claim, found)
 
 
 def green(probes: Iterable[Claimed], family: Family, of_run: Iterable[Claim]) -> float:
@@ -347,9 +354,11 @@ TRIED: Final = 100
 """Cases on which an edit is tried; the share to which it applies is taken to be that of all."""
 
 
-def outlook(orders: Iterable[Order]) -> str:
+def outlook(orders: Iterable[Order], of: int = 0) -> str:
     """
     Return in one line what the cases of a run that asks some orders can show, and how often a sound judge is green.
+
+    `of`: how many cases the run has, where its tests ask about a part of them.
 
     Empty if that is not known of all of them, as of fewer asks a case than the usual ones.
 
@@ -375,11 +384,10 @@ def outlook(orders: Iterable[Order]) -> str:
         limited = (Attainable(family).limited(one.claims[0], one.clusters, one.room) for one in whole if one)
         of_run = [claim for claim in limited if claim is not None]
     chance = green([probe for _, _, probe in probes], family, of_run)
-    about = ("1 case" if cases == 1 else f"{cases} cases") + (
-        f" about {clusters} questions" if clusters < cases else ""
-    )
+    counted = f"{cases} of the {of} cases" if cases < of else "1 case" if cases == 1 else f"{cases} cases"
+    about = counted + (f" about {clusters} questions" if clusters < cases else "")
     passes = f"a judge without bias passes in {_percent(chance)} of runs"
-    lost = list(dict.fromkeys(name for name, order, probe in probes if len(probe.claims) < len(order.claims)))
+    lost = list(dict.fromkeys(name for name, order, probe in probes if order.claims and not probe.claims))
     none = f"; too few to test {few_of(lost, SHOWN)}" if lost else ""
     are = "is" if cases == 1 else "are"
     if none and not _controlled([(order, probe) for _, order, probe in probes]):
@@ -394,7 +402,8 @@ def outlook(orders: Iterable[Order]) -> str:
     misses = {f"{name}: {c}": missed(c, family, probe) for name, _, probe in probes for c in probe.claims}
     least = sorted((claim for claim, miss in misses.items() if miss > 0.01), key=lambda claim: -misses[claim])
     weak = few_of([f"{claim} ({_percent(1 - misses[claim])})" for claim in least], SHOWN)
-    fix = "take more cases" if fitted else "take more cases, or --calm-limits attainable"
+    eased = not fitted and any(_limits(claim, family, p) is not None for _, _, p in probes for claim in p.claims)
+    fix = "take more cases, or --calm-limits attainable" if eased else "take more cases"
     return f"{text}; these claims pass least often: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
 

@@ -183,9 +183,10 @@ def _url_faults(server: Server) -> Iterator[tuple[str, str]]:
     except ValueError:
         url, host = urlsplit(""), None
     if url.scheme not in SCHEMES or not host or any(c.isspace() for c in server.base_url):
-        bare = re.fullmatch(r"(localhost|[\d.]+|[\w.-]+)(?::\d+)?(?:/[\w./-]*)?", server.base_url)
+        bare = re.fullmatch(r"(localhost|[\d.]+|[\w.-]+)(?::\d+)?(?:/([\w./-]*))?", server.base_url)
         scheme = "https" if bare and re.search("[a-z]", bare[1]) and bare[1] != "localhost" else "http"
-        head = f"did you mean {scheme}://{server.base_url}?" if bare else "correct it"
+        path = urlsplit(APIS[server.provider].home).path if bare and not bare[2] else ""
+        head = f"did you mean {scheme}://{server.base_url.rstrip('/')}{path}?" if bare else "correct it"
         yield (
             "base_url",
             f"expected an address such as 'http://127.0.0.1:8000/v1', got {_shown_url(server.base_url)}; {head}",

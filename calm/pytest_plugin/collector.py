@@ -272,7 +272,7 @@ class Collector:
         from calm.core.plugins import hook
         from calm.core.reasons import Kind, because
         from calm.results.audit import Audit, JudgeRecord
-        from calm.results.records import resolved
+        from calm.results.records import counted, resolved
 
         subject = self.found.subjects[min(self.found.subjects)]  # the same whichever test came first
         others = sum(
@@ -305,7 +305,7 @@ class Collector:
         audit = self._together(audit)
         if (figures := hook("record")) is not None:
             audit = figures(audit)
-        audit = resolved(_noted(replace(audit, faults=tuple(self.faults)), cases_asked(self.config)))
+        audit = resolved(_noted(replace(counted(audit), faults=tuple(self.faults)), cases_asked(self.config)))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 
@@ -403,7 +403,7 @@ class Collector:
         self.outputs.written = [name for name in OUTPUTS if name in left]
         answered = self.found.told or any(figure["answers"] for figure in self._figures)
         if answered and not self.troubles.interrupted:  # else what lay there before has more to tell
-            self.outputs.take_their_places()
+            self.outputs.take_their_places(audit)
         return audit
 
     def _wrote(self, audit: Audit, name: str) -> bool:
@@ -445,7 +445,9 @@ class Collector:
         out.ensure_newline()  # else pytest ends its line of dots below the heading
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
         written = [Path(option(self.config, name)) for name in self.outputs.written]
-        ended = terminal.Ended(green, self.status, written, option(self.config, "baseline") or "")
+        ended = terminal.Ended(
+            green, self.status, written, option(self.config, "baseline") or "", self.outputs.replaced
+        )
         if self.config.getoption("verbose", 0) > 0:
             told = terminal.whole(audit, ended)
         else:

@@ -36,6 +36,7 @@ from calm.pytest_plugin.fixtures import (
     SUBJECT,
     asking_for,
     asks_alone,
+    cases_asked,
     cases_of,
     judge_of,
     peers_of,
@@ -84,6 +85,7 @@ from calm.pytest_plugin.trace import Planner, PlanPrinter, Tracer, trace
 from calm.pytest_plugin.workers import Watch
 
 if TYPE_CHECKING:
+    from calm.core.case import Case
     from calm.experiment.lookahead import Order
     from calm.gate.probe import Probe
     from calm.models.wire import Judge
@@ -348,7 +350,7 @@ def _announce(config: pytest.Config, *, ahead: bool) -> None:
         orders = [order for _, order in ours.ahead.orders]
         if bare := without_gold([order.setup for order in orders if not order.own_cases]):
             speaker(config)(bare)
-        if text := outlook(orders):
+        if text := outlook(orders, _parted(orders, cases_asked(config))):
             config.stash[SHOWN].announced = True
             speaker(config)(text)
     if ahead and config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
@@ -359,6 +361,12 @@ def _announce(config: pytest.Config, *, ahead: bool) -> None:
         for order in capped or [order for _, order in ours.ahead.orders]:
             asking[id(order)].submit(order)
     ours.ahead.orders.clear()
+
+
+def _parted(orders: Sequence[Order], cases: Sequence[Case]) -> int:
+    """Return how many cases a run has if its tests ask about a part of them alone; else 0."""
+    chosen = {case.id for order in orders for case in order.setup.cases}
+    return len(cases) if chosen < {case.id for case in cases} and all(order.own_cases for order in orders) else 0
 
 
 def _capped(config: pytest.Config) -> list[Order]:

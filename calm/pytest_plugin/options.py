@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import SUPPRESS
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,6 +142,7 @@ def add_to(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="a file of cases as JSON Lines (repeatable)",
     )
+    group.addoption("--calm-command", action="store_true", help=SUPPRESS)  # a command of calm began this run
     parser.addini("calm_cases", "files of cases (as --calm-cases)", type="paths")
     for name, text in FLAGS:
         group.addoption(f"--calm-{name}", dest=key(name), action="store_true", default=None, help=text)
@@ -283,13 +285,14 @@ def design_in(text: object, where: str) -> Design:
 
 def caps_of(config: pytest.Config) -> Caps:
     """Return the hard caps of the run."""
-    from calm.engine.money import Caps
+    from calm.engine.money import OF_PYTEST, Caps
 
     return Caps(
         calls=_whole(config, "max-calls", 1),
         tokens=_whole(config, "max-tokens", 1),
         usd=_amount(config, "max-usd"),
         minutes=_amount(config, "max-minutes"),
+        option="--max-" if config.getoption("calm_command") else OF_PYTEST,
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from calm.pytest_plugin.options import OUTPUTS, option, place_of
+from calm.pytest_plugin.selection import part_chosen
 
 if TYPE_CHECKING:
     from calm.results.audit import Audit
@@ -136,6 +137,16 @@ def write(audit: Audit, name: str, config: pytest.Config) -> None:
         sarif.write(audit, path, root=config.rootpath)
 
 
+def _tests_in(results: Path, *, more_than: int) -> int:
+    """Return how many tests a results file tells of, if they are so many; 0 if there is none."""
+    from calm.errors import ConfigError
+    from calm.results.audit import read
+
+    with suppress(ConfigError):
+        return count if (count := len(read(results, texts=False).tests)) > more_than else 0
+    return 0
+
+
 class Outputs:
     """The output files of a run, and what an earlier run left in their places."""
 
@@ -147,6 +158,8 @@ class Outputs:
         """The outputs of an earlier run that stay, so that nothing is written in their places."""
         self.written: list[str] = []
         """The names of the outputs that were written."""
+        self.replaced = 0
+        """Of how many tests the results were that the results of a part of the tests replaced; 0: of no more."""
 
     def set_aside(self) -> None:
         """
@@ -187,10 +200,12 @@ class Outputs:
         """Return the names of the outputs to write."""
         return [name for name in OUTPUTS if (path := option(self._config, name)) and Path(path) not in self.stay]
 
-    def take_their_places(self) -> None:
+    def take_their_places(self, audit: Audit) -> None:
         """Remove what was set aside where this run, which told something, has written."""
         from calm.results.outputs import before
 
+        if part_chosen(self._config) and "results" in self.written:
+            self.replaced = _tests_in(before(Path(option(self._config, "results"))), more_than=len(audit.tests))
         for one in set_aside_of(self._config):
             with suppress(OSError):
                 if one.path.exists() and _ours(beside := before(one.path), one.form):

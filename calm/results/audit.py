@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, Self, cast
 
 from calm.core.case import names
 from calm.core.claims import Outcome
-from calm.core.files import json_of, read_bytes, read_json
+from calm.core.files import json_of, read_bytes, read_json, record_at
 from calm.core.measures import balanced_accuracy
 from calm.core.reasons import NONE, Kind, Reason, in_words
 from calm.core.texts import CaseTexts, Picture
 from calm.core.trials import Trial
 from calm.core.verdict import Code
-from calm.errors import ConfigError
+from calm.errors import ConfigError, few_of
 from calm.models.pricing import Cost
 from calm.models.wire import Json
 from calm.results.codes import (
@@ -205,7 +206,15 @@ class Finding:
     acknowledged: Mapping[str, int] = field(default_factory=dict, metadata=IF_ANY)
     """Of a judge that gives reasons: rows that flipped, with a reason, with one that names the cue, and with one before
     that names it, too (`flips`, `reasons`, `named`, `before`)."""
+    of: int = field(default=0, metadata=IF_ANY)
+    """Of an undecided claim that counts a part of the cases: of how many it does; else 0."""
     trials: tuple[TrialRecord, ...] = ()
+
+    @property
+    def needed(self) -> int | None:
+        """About how many cases like those of its run decide it; `cases_to_decide` are those that it counts."""
+        few = self.cases_to_decide
+        return ceil(few * self.of / self.n) if few and self.of and self.n else few
 
     @property
     def single(self) -> bool:
@@ -381,7 +390,8 @@ class Audit:
         """
         reasons = []
         if not self.of(Outcome.PASS):
-            reasons.append("no claim passed")
+            untested = () if self.findings else dict.fromkeys(str(test.reason) for test in self.tests if test.reason)
+            reasons.append(": ".join(filter(None, ("no claim passed", few_of(list(untested), 2)))))
         asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings) and not self._excused(c)]
         proven = any(f.bias == AGREEMENT and f.outcome is Outcome.PASS for f in self.findings)
         unasked = self.unasked
@@ -632,11 +642,14 @@ def texts_path(results: Path) -> Path:
 
 def read(path: Path, *, texts: bool = True) -> Audit:
     """
-    Return the audit in a results file, with its texts if their file lies beside it; without `texts`, with none.
+    Return the audit in a results file, or in the folder that an audit wrote, with its texts if they lie beside it.
+
+    Without `texts`, it has none.
 
     Raises:
         ConfigError: no such file, not JSON, not `calm-results/2`, or not as calm wrote it.
     """
+    path = record_at(path)
     body = read_json(path, "a results file, which a run writes with --calm-results")
     if not isinstance(body, dict) or body.get("schema") not in (SCHEMA, *OLDER):
         found = record_kind(body, SCHEMA)

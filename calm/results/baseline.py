@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from calm.core.claims import Outcome
-from calm.core.files import read_json
+from calm.core.files import read_json, record_at
 from calm.core.measures import MEASURES
 from calm.errors import ConfigError
 from calm.experiment.stopping import Stopping
@@ -88,9 +88,7 @@ class Undecided:
 def undecided(audit: Audit) -> tuple[Undecided, ...]:
     """Return the claims that keep a run from being accepted because the data do not suffice, by key."""
     found = (f for f in audit.findings if f.outcome is Outcome.UNDECIDED and f.accepted is None)
-    return tuple(
-        Undecided(f.key, _decidable(f), f.cases_to_decide, f.n) for f in sorted(found, key=lambda one: one.key)
-    )
+    return tuple(Undecided(f.key, _decidable(f), f.needed, f.n) for f in sorted(found, key=lambda one: one.key))
 
 
 def _decidable(found: Finding) -> float | None:
@@ -167,6 +165,7 @@ def read_record(path: Path) -> Audit:
     Raises:
         ConfigError: no such file, or none of these; the message says what was expected.
     """
+    path = record_at(path)
     with suppress(OSError, UnicodeDecodeError):
         with path.open(encoding="utf-8") as file:
             head = file.read(_SIGHT)

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from calm.core.files import record_at
 from calm.results.audit import Audit
 from calm.results.tabular import CASES, FINDINGS, FLIPS, Cell, Table, whole
 from calm.results.wording import printable
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 DTYPES: Final = {"string": "string", "bool": "boolean", "int32": "Int32", "int64": "Int64", "double": "float64"}
 """The dtype of each kind of column; an outcome is an ordered category, from the worst to the best."""
-RESULTS: Final = "results.json"
-"""The file that `calm audit` writes into its folder."""
 
 
 class Results:
@@ -102,8 +101,7 @@ def load(path: str | os.PathLike[str]) -> Results:
     """
     from calm.results.baseline import read_record
 
-    place = Path(path)
-    source = place / RESULTS if place.is_dir() else place
+    source = record_at(Path(path))
     return Results(read_record(source), str(source))
 
 

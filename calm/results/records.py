@@ -20,7 +20,7 @@ from calm.core.trials import Trial, Trials
 from calm.core.verdict import FAMILY, Code, Criteria, Family, Label, Preferred, Scale, Score, Tie, Verdict, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
-from calm.results.audit import SAME, Audit, Finding, JudgeRecord, TrialRecord
+from calm.results.audit import RUN, SAME, Audit, Finding, JudgeRecord, TrialRecord
 
 CLOSE = 2e-6
 """How far a value that is computed again may lie from the recorded one, which is rounded to six places."""
@@ -297,6 +297,21 @@ def resolved(audit: Audit) -> Audit:
         return audit
     note = because(Kind.AT_RESOLUTION, int(str(audit.cases["n"])), *wider, family_of(known[0].task) or "")
     return replace(audit, run=replace(audit.run, notes=(note, *audit.run.notes)))
+
+
+def counted(audit: Audit) -> Audit:
+    """
+    Return the record in which each undecided claim says of how many cases of the run it counts a part.
+
+    Of cases that ship a test may ask about others than those of the run: there those that it asked about are all.
+    """
+
+    def of(one: Finding) -> int:
+        own = audit.run.case_files == () and one.bias != RUN
+        whole = len({row.case for row in one.trials}) if own else int(str(audit.cases.get("n", 0)))
+        return whole if one.cases_to_decide and 0 < one.n < whole else 0
+
+    return replace(audit, findings=tuple(replace(one, of=of(one)) for one in audit.findings))
 
 
 def widest(limits: Iterable[tuple[Claim, Claim]]) -> tuple[str, float, float] | None:

@@ -383,6 +383,8 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     looks = [Step(LOOK, look)] if look and one.lead.measure not in DETECTIONS else _look(audit, one)
     if one.outcome is Outcome.INCOMPLETE and one.lead.measure == WORSENING:
         return [Step("Run the cases and tests of the baseline, or make a new baseline of this run with `calm accept`.")]
+    if one.outcome is Outcome.INCOMPLETE and (silent := _silent(audit, one)):
+        return [Step("Look at a reply that holds no verdict: to ask again brings the same", silent)]
     if one.outcome is Outcome.INCOMPLETE:
         capped = any(f.reason.has(Kind.CAPPED) for f in one.findings)
         higher = " with a higher cap" if capped else ""
@@ -443,6 +445,16 @@ def _mend(audit: Audit, one: Trouble) -> list[Step]:
             command = "" if row is None else join(["calm", "try", *subject(audit).words, f"--case={row.case}"])
             return [Step(f"Do this first: {what}{'; this shows such a reply' * bool(command)}.", command)]
     return []
+
+
+def _silent(audit: Audit, one: Trouble) -> str:
+    """Return the command that asks again about a reply without a verdict, where too many hold none; else nothing."""
+    for finding in one.findings:
+        if (found := finding.reason.of(Kind.UNREAD_REPLIES)) is not None:
+            arm = str(found.details[0])
+            rows = (row for row in finding.trials if any(str(said).startswith("!") for said in getattr(row, arm, ())))
+            return next(filter(None, (again(audit, finding, row) for row in rows)), "")
+    return ""
 
 
 def _mitigations(audit: Audit, one: Trouble) -> list[Step]:

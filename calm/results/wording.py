@@ -86,8 +86,9 @@ _STANDINGS: Mapping[str, Outcome | None] = {
 AT_LIMIT = "it is near its limit, so more cases will hardly decide it"
 TOO_MANY = 10
 """Times the cases of a run from which on asking more is no advice."""
-PLAN = "a new run with about {:,} cases would decide it"
-NEEDED = "nothing is wrong, but about {:,} cases are needed to prove it"
+_COUNTED = {"false_fail_gain": "are right answers"}
+PLAN = "a new run with about {} would decide it"
+NEEDED = "nothing is wrong, but about {} are needed to prove it"
 """
 How many cases decide an undecided claim, and one whose every case is right.
 
@@ -270,13 +271,14 @@ def figures(finding: Finding) -> str:
 
 def plan(finding: Finding) -> str:
     """Return how many cases decide an undecided claim, or nothing."""
-    wanted = finding.cases_to_decide if finding.outcome is Outcome.UNDECIDED else None
-    if not wanted:
+    if finding.outcome is not Outcome.UNDECIDED or not finding.cases_to_decide:
         return ""
-    if wanted > TOO_MANY * finding.n:
+    if finding.cases_to_decide > TOO_MANY * finding.n:
         return AT_LIMIT
     perfect = finding.claim is not None and finding.claim.op == ">=" and finding.value == ends(finding)[1]
-    return (NEEDED if perfect else PLAN).format(wanted)
+    cases = f"{finding.needed:,} cases{' like these' * bool(finding.of)}"
+    part = f", as {finding.n} of {finding.of} {_COUNTED.get(finding.measure, 'count here')}" if finding.of else ""
+    return (NEEDED if perfect else PLAN).format(cases) + part
 
 
 def claim(finding: Finding) -> str:

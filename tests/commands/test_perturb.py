@@ -115,7 +115,7 @@ def test_an_edit_that_applies_nowhere_says_so(capsys, tmp_path):
     status, out = told(capsys, "image_injection.order_in_image", "--cases", file)
 
     assert status == 1
-    assert str(because(Kind.NOT_DRAWN)) in out
+    assert str(because(Kind.NOT_DRAWN, "no-image")) in out
 
 
 HOSTILE = "red \x1b[31m alert \x07 and \u202e turned \x9b2J\nnext line"

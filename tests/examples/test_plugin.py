@@ -198,7 +198,7 @@ def test_a_study_counts_the_cases_without_a_reply(longer, tmp_path):
         done = longer("judge.toml", "--max-calls", "2")
 
     assert done.returncode == 1, done.stderr
-    assert "no reply in 1 of 2 cases: a cap was reached: --calm-max-calls 2; run the same command again" in done.stdout
+    assert "no reply in 1 of 2 cases: a cap was reached: --max-calls 2; run the same command again" in done.stdout
     found = json.loads((tmp_path / "longer.json").read_text())
     assert (found["decided"], list(found["lost"].values())) == (1, [1])
 

@@ -13,13 +13,13 @@ from benchmarks.resolution import RUNS, pooled, table
 from calm.core.case import TIE, digest
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import Expects, perturbation
-from calm.core.measures import gain, net_robustness
+from calm.core.measures import MEASURES, gain, net_robustness
 from calm.core.reasons import Kind, because
 from calm.core.trials import CUED, PLAIN
 from calm.core.verdict import FAMILIES, Preferred, Score
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Design, Stopping
+from calm.experiment.stopping import LEVEL, Design, Stopping
 from calm.gate import resolution
 from calm.gate.resolution import (
     TRIED,
@@ -206,6 +206,17 @@ def test_the_line_says_what_the_cases_can_decide():
     assert few.startswith("20 cases are too few for these limits: a judge without bias passes in under 1 % of runs")
     assert "authority/cite: net_robustness >= 0.90 (under 1 %)" in few
     assert few.endswith("; take more cases, or --calm-limits attainable")
+
+
+def test_what_so_few_cases_can_never_prove_is_not_called_enough():
+    """Also of a claim that the table does not know; there no other limits help."""
+    claim = Claim("false_fail_gain", "<=", 0.15)
+    least = MEASURES[claim.measure].smallest_n(claim, LEVEL)
+    few, enough = (order(n, edit=None, claims=(claim,)) for n in (least - 1, least))
+
+    assert outlook([few], of=60).startswith(f"{least - 1} of the 60 cases are too few")
+    assert "attainable" not in outlook([few])
+    assert "are enough" in outlook([enough])
 
 
 def test_the_line_counts_questions_where_cases_repeat_them():

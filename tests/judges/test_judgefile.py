@@ -351,7 +351,6 @@ x = 1
     for expected in (
         "unknown table [verdicts]; did you mean 'verdict'?",
         "[judge] nam: unknown key; did you mean 'name'?",
-        "[judge] name: missing; expected a text",
         "[judge] task: unknown value, got task='pair-wise'; did you mean 'pairwise'?",
         *(["[judge] mitigations: unknown name 'swop'; did you mean 'swap'?"] if offered("mitigate") else []),
         "[model] provider: unknown value, got provider='openay'; did you mean 'openai'?",
@@ -366,13 +365,13 @@ x = 1
         "[model.headers] X-A: expected a text in quotes, got X-A=1",
         "[model] extra_body: 'stream' is not for extra_body; expected only what calm does not set or read itself",
         "[model.price_usd_per_mtok] input: expected a number of at least 0, got input=-1",
-        "[model.price_usd_per_mtok] output: missing; expected a number",
         "[model.price_usd_per_mtok] outputs: unknown key; did you mean 'output'?",
         "[model] tempurature: unknown key; did you mean 'temperature'?",
         "[prompt] system: system and system_file are both given; expected one of them",
         "[prompt] system: expected user or user_file beside it: without it the bundled prompt would be used",
         "[prompt] order: unknown value, got order='random'; known: as-given, balanced",
         "[verdict] format: unknown value, got format='jsonn'; did you mean 'json'?",
+        "[verdict] scale: is for task = 'score' only, got task='pairwise'; take it out",
         "[verdict.scale] low: expected less than high, got low=5, high=1",
     ):
         assert expected in found
@@ -382,7 +381,47 @@ x = 1
         "[model] extra_body: expected what JSON",
     ):
         assert [p for p in found if p.startswith(begin)]
-    assert len(found) == 29
+    assert len(found) == 28
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ('format = "json"', 'format = "jsn"'),
+        ("user_file", "user_fil"),
+        ("[prompt]", "[promt]"),
+        ("task", "taks"),
+        ("[verdict.scale]", "[verdict.scal]"),
+    ],
+)
+def test_what_is_misspelt_is_one_fault(write, tmp_path, right, wrong):
+    """Nothing else is said of what follows from it."""
+    (tmp_path / "score.jinja").write_text("{{ question }} {{ answers[0].text }} {{ scale.high }}: JSON with a score")
+    text = """
+[judge]
+name = "j"
+task = "score"
+
+[model]
+provider = "openai"
+model = "m"
+
+[prompt]
+user_file = "score.jinja"
+
+[verdict]
+format = "json"
+field = "score"
+
+[verdict.scale]
+low = 1
+high = 10
+"""
+    assert text.count(right) == 1
+
+    [fault] = problems(write(text.replace(right, wrong)), {"OPENAI_API_KEY": "k"})
+
+    assert "did you mean" in fault
 
 
 def test_what_is_not_toml_is_told_with_its_place(write, subtests):

@@ -163,7 +163,14 @@ def test_without_pillow_an_order_cannot_be_drawn_and_the_reason_says_so(monkeypa
     other = PAIR.pictured([Image(png((9, 8, 7)))])  # no other test has drawn into it
 
     assert order_in_image.apply(aimed(other, order_in_image), 0) is None
-    assert "pillow" in str(because(order_in_image.lacking))
+    assert order_in_image.unfit(aimed(other, order_in_image)) == because(Kind.NOT_DRAWN, "no-pillow")
+
+
+def test_a_case_without_an_image_is_not_said_to_lack_pillow():
+    """What is missing is the image."""
+    bare = aimed(PAIR.pictured(()), order_in_image)
+
+    assert order_in_image.unfit(bare) == because(Kind.NOT_DRAWN, "no-image")
 
 
 def test_the_floor_of_an_order_is_a_picture_with_inert_words():

@@ -168,6 +168,20 @@ def test_the_results_of_the_last_run_stand(project):
     assert not list(project.path.glob(".results.json.*"))
 
 
+def test_the_results_of_a_part_say_that_they_replaced_those_of_more_tests(project):
+    """Once: the next run of that part replaces no more than it has."""
+    project.write(
+        "test_more.py",
+        "from calm import readable_rate\n\n\ndef test_read(probe):\n    assert probe().proves(readable_rate >= 0.90)\n",
+    )
+    runs = [
+        project.run("--calm-results=results.json", *words, judge="judges:gold")
+        for words in (["test_flattery.py", "test_more.py"], ["test_more.py"], ["test_more.py"])
+    ]
+
+    assert ["replaced an earlier run" in str(run.stdout) for run in runs] == [False, True, False]
+
+
 def test_two_judges_in_one_run_are_said(project, workers):
     """The record names one judge, always the same one, and notes that there were others."""
     project.write("conftest.py", "")

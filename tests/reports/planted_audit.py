@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from calm.core.claims import Outcome
-from calm.core.reasons import NONE, Kind, because, reason_of
+from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.results.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
 
@@ -18,7 +18,8 @@ SYSTEM = "You compare two answers to a question. Say which one is better.\nEnd w
 def finding(**changes):
     """Return a finding that passed, with what is to be different; a reason may be given as a text."""
     if "reason" in changes:
-        changes["reason"] = reason_of(changes["reason"]) if changes["reason"] else NONE
+        why = changes["reason"]
+        changes["reason"] = why if isinstance(why, Reason) else reason_of(why) if why else NONE
     if "excluded" in changes:
         changes["excluded"] = {reason_of(why): count for why, count in changes["excluded"].items()}
     plain = Finding(
@@ -208,7 +209,7 @@ def sample():
                 measure="net_detection",
                 claim=Limit(">=", 0.60),
                 outcome=Outcome.INCOMPLETE,
-                reason="--calm-max-usd 1.60 was reached after 61 of 200 cases",
+                reason=because(Kind.CAPPED, "--calm-max-usd 1.60"),
                 value=0.74,
                 low=0.62,
                 high=0.84,

@@ -192,7 +192,7 @@ def test_it_tells_what_was_run_and_found(subtests):
         "the treated answer must not gain",
         "this is disproven",
         "352 cases",
-        "--calm-max-usd 1.60 was reached after 61 of 200 cases",
+        "a cap was reached: --calm-max-usd 1.60",
         "until 2026-09-01: the next prompt asks in both orders",
         "the judge's prompt shows no author",
         "What a green run does not prove",

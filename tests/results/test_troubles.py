@@ -216,6 +216,23 @@ def test_what_is_next_after_a_failure_has_a_command():
     assert any(one.startswith("calm hunt judge.toml") and "authority.cite_book" in one for one in commands)
 
 
+def test_what_is_next_where_replies_to_an_edit_hold_no_verdict_is_such_a_reply():
+    """To run it again would take the same replies from the cache."""
+    silent = replace(CHANGED, perturbed=("!unreadable",) * 2)
+    lost = replace(
+        OPEN,
+        outcome=Outcome.INCOMPLETE,
+        reason=because(Kind.UNREAD_REPLIES, "perturbed", 1.0),
+        trials=(CHANGED, silent),
+        commands={"cite_book": "authority.cite_book"},
+    )
+
+    step = next_step(with_judge(lost), "results.json", green=False)
+
+    assert step.command.startswith("calm try judge.toml")
+    assert "--edit=authority.cite_book" in step.command
+
+
 def test_what_is_next_of_an_undecided_bias_is_a_case_that_changed():
     """Where a command can name it; else there is no command, and how many cases decide is said."""
     changed = replace(OPEN, trials=(CHANGED,), commands={"cite_book": "authority.cite_book"}, cases_to_decide=90)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Control, Limit
+from calm.results.records import counted
 from calm.results.reports import html, markdown, sarif
 from calm.results.wording import (
     NO_RESULT,
@@ -114,6 +115,18 @@ def test_the_figures_of_an_undecided_claim_have_how_many_cases_are_needed():
     assert figures(undecided).startswith("gain <= 0.10: measured 0.01 [-0.02, 0.05], n=40; ")
     assert "71 cases" in figures(undecided)
     assert "cases" not in figures(replace(undecided, cases_to_decide=None))
+
+
+def test_how_many_cases_are_needed_counts_those_of_the_whole_run():
+    """Of 60 cases 36 have room, and 53 with room decide: that are 89 like these in all."""
+    one = replace(ONE, outcome=Outcome.UNDECIDED, n=36, cases_to_decide=53, trials=())
+    run = replace(AUDIT.run, case_files=("cases.jsonl",))
+    audit = replace(AUDIT, cases={"n": 60, "of": 60}, findings=(one, replace(one, n=60)), run=run)
+
+    part, whole = counted(audit).findings
+
+    assert (part.needed, whole.needed) == (89, 53)
+    assert "89 cases" in figures(part)
 
 
 def test_figures_without_a_number_are_the_claim():

@@ -12,7 +12,7 @@ from calm.core.verdict import TASKS, Task
 from calm.errors import ConfigError, nearest
 from calm.judges import reading
 from calm.judges.judgefile.parts import classes_of, format_of, prompt_of, say_problems, scale_of, server_of
-from calm.judges.judgefile.tables import KEYS, OF_PANEL, TABLES, Table, dict_of, one_of, read_document, shown
+from calm.judges.judgefile.tables import KEYS, OF_PANEL, TABLES, Table, as_meant, dict_of, one_of, read_document, shown
 from calm.judges.prompted import PromptedJudge
 from calm.models.apis import MUTE
 from calm.models.server import Server, wrong_settings
@@ -41,6 +41,7 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
             problems.append(f"{path}: unknown table [{name}]{nearest(name, (*TABLES, 'labels', 'panel', 'recorded'))}")
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{name}], got {shown(name, value)}")
+    document = as_meant(document, (*TABLES, "labels"))
     judge, model, prompt, verdict = (
         Table(path, name, dict_of(document.get(name)), problems, KEYS[name]) for name in TABLES
     )

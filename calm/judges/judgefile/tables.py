@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -13,7 +13,7 @@ from unicodedata import category
 from calm.core.edits import FORMS, NOTES
 from calm.core.files import MOST_SETTINGS, read_bytes, read_toml, undecoded, unopened
 from calm.core.verdict import RULES, TASKS, Task
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest, nearest
 from calm.models.apis import PROVIDERS
 from calm.models.transport import TRANSPORTS
 
@@ -170,6 +170,7 @@ C = TypeVar("C", bound=str)
 _UNSEEN: Final = frozenset({"Cc", "Zl", "Zp"})
 _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction in which a text is shown."""
+_SECRET: Final = ("api_key_env", "headers", "headers_env", "query", "query_env")
 _OWN: Final = Key("text")
 """A key that the user names."""
 
@@ -182,6 +183,13 @@ def read_document(path: Path) -> dict[str, object]:
 def dict_of(value: object) -> dict[str, object]:
     """Return a table; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def as_meant(values: Mapping[str, object], known: Collection[str], but: Collection[str] = ()) -> dict[str, object]:
+    """Return values by the known name that each name most likely means, where no value has that; never one of `but`."""
+    free = set(known) - {*values, *but}
+    meant = {name: closest(name, free) for name in values if name not in known}
+    return {meant.get(name) or name: value for name, value in values.items()}
 
 
 def shown(name: str, value: object) -> str:
@@ -197,13 +205,23 @@ def one_of(known: tuple[C, ...], name: str | None) -> C | None:
 
 @dataclass(slots=True)
 class Table:
-    """One table of the file. `problems` gets what is wrong with it; `keys` are what it may have, and what they hold."""
+    """
+    One table of the file. `problems` gets what is wrong with it; `keys` are what it may have, and what they hold.
+
+    A key that is written wrongly is noted by `unknown`. Its value is read as that of the key that it most likely means,
+    so nothing else is said of that; not so where the value may be secret.
+    """
 
     path: Path
     name: str
     values: dict[str, object]
     problems: list[str]
     keys: Mapping[str, Key] = field(default_factory=dict)
+    unknowns: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.unknowns = [key for key in self.values if key not in self.keys]
+        self.values = as_meant(self.values, self.keys, _SECRET)
 
     def say(self, key: str, problem: str) -> None:
         """Note what is wrong with a key."""
@@ -215,10 +233,9 @@ class Table:
 
     def unknown(self) -> None:
         """Note each key that the table does not have."""
-        unknown = [key for key in self.values if key not in self.keys]
         later = self.problems[:]
         self.problems.clear()
-        for key in unknown:
+        for key in self.unknowns:
             self.say(key, f"unknown key{nearest(key, self.keys)}")
         self.problems += later  # they may only follow from a name that is written wrongly
 
@@ -273,7 +290,7 @@ class Table:
             return value
         hint = nearest(value, names) if isinstance(value, str) else f"; known: {', '.join(names)}"
         self.say(key, f"unknown value, got {shown(key, value)}{hint}")
-        return None
+        return closest(value, names) or None if isinstance(value, str) else None
 
     def number(self, key: str) -> float | None:
         """Return a finite number within its bounds; None, which is noted, for any other value."""

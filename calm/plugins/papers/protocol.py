@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias
 from calm.core.agreement import share_right
 from calm.core.claims import Outcome
 from calm.core.edits import Expects
-from calm.core.files import read_json, refuse_twice
+from calm.core.files import read_json, record_at, refuse_twice
 from calm.core.measures import consistency_rate, net_detection, robustness_rate, self_preference_excess
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trial
@@ -534,6 +534,7 @@ def judge_table(paths: Sequence[Path]) -> JudgeTable:
         ConfigError: a file twice, fewer than two results, a record of another kind, one without the figures, judges of
             one task on different cases, or a record of `calm self-preference` about none of the judges.
     """
+    paths = [*map(record_at, paths)]
     refuse_twice(paths)
     bodies: dict[Path, object] = {path: read_json(path, "a results file written by --calm-results") for path in paths}
     crossed = {

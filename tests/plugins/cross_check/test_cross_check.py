@@ -230,7 +230,7 @@ def test_a_cap_is_told_and_kept(folder, capsys):
     again = calm(*arguments)
 
     assert (status, again) == (1, 0)
-    assert "INCOMPLETE: a cap was reached: --calm-max-calls 30" in told
+    assert "INCOMPLETE: a cap was reached: --max-calls 30" in told
     assert "30 calls" in told
     assert "90 calls, 30 replies from the cache" in capsys.readouterr().out
 
