@@ -19,8 +19,8 @@ DEMANDS = [None, ask_for_reasons, ask_for_faults, ask_for_corrections]
 @pytest.mark.parametrize("demand", DEMANDS, ids=lambda demand: demand.label if demand else "clean")
 def test_right_answers_pass_and_wrong_ones_fail(probe, judge, cases, demand):
     certain = certain_cases(judge.task, judge.scale, cases)
-    rates = [false_fail_rate <= 0.25, false_pass_rate <= 0.25]
-    assert probe(demand, cases=certain).proves(*rates, pairwise=[], rubric=[], listwise=[])
+    rates = probe(demand, cases=certain)
+    assert rates.proves(false_fail_rate <= 0.25, false_pass_rate <= 0.25, pairwise=[], rubric=[], listwise=[])
 
 
 @pytest.mark.parametrize("demand", DEMANDS[1:], ids=str)
