@@ -17,7 +17,7 @@ from random import Random
 from typing import Final, TypeAlias
 
 import numpy as np
-from scipy.special import chdtri
+from scipy.special import chdtri, ndtri
 
 from calm.errors import EstimateError
 from calm.statistics.drift import Floats
@@ -61,6 +61,7 @@ class Components:
     levels: Mapping[str, int]
     mean: float
     repeated: bool
+    unseen: float = 0.0
 
 
 def components(
@@ -93,6 +94,8 @@ def components(
     of = [clustered[clusters[case]] for case in cases]
     lots = -np.log(uniforms(rng, (draws, len(clustered))))
     shared, means, roots = _pairs(cells, np.vstack([np.ones(len(of)), lots[:, of]]), list(held))
+    unseen = (1 - level ** (1 / len(clustered))) / 2
+    left: dict[Effect, tuple[float, float]] = {}
 
     def solved(kept: Sequence[Effect], effect: Effect) -> tuple[Floats, bool]:
         """Return an effect in all resamples beside those that are kept, and whether it is told from 0."""
@@ -101,7 +104,7 @@ def components(
         one = found[:, place]
         told = bool(np.quantile(one[1:], least) > 0)
         if not effect and one[0] > TINY:
-            free: float = 2 * one[0] ** 2 / max(float(one[1:].var()) * (1 + 2 / (len(clustered) - 1)), TINY)
+            free: float = max(2 * one[0] ** 2 / max(float(one[1:].var()) * (1 + 2 / (len(clustered) - 1)), TINY), 1.0)
             one[1:] = one[0] * free / chdtri(free, uniforms(rng, (draws,)))
         if (CASE in effect and effect != (CASE,)) or not effect:
             return one, told
@@ -109,12 +112,20 @@ def components(
         spread, drawn = max(float(one[0] + rest[0]), 0.0), one[1:] + rest[1:]
         free = prod(held[name] - 1 for name in effect)
         if effect == (CASE,):
-            free = min(len(clustered) - 1, 2 * spread**2 / max(float(drawn.var()), TINY))
+            if one[0] > 0:
+                free = max(min(len(clustered) - 1, 2 * spread**2 / max(float(drawn.var()), TINY)), 1.0)
+                one[1:] = spread * free / chdtri(free, uniforms(rng, (draws,))) - rest[1:]
+            return one, told
+        told = bool(spread * free > rest[0] * chdtri(free, least) + TINY)
+        noise = float(rest[0]) if rest[0] > TINY else unseen / len(clustered)
+        if WORDING in effect:
+            one[1:] = max(spread, noise) * free / chdtri(free, uniforms(rng, (draws,))) - np.maximum(rest[1:], TINY)
         else:
-            told = bool(spread * free > rest[0] * chdtri(free, least) + TINY)
-        if (effect == (CASE,) and one[0] > 0) or WORDING in effect:
-            free = max(free, 1.0)
-            one[1:] = spread * free / chdtri(free, uniforms(rng, (draws,))) - rest[1:]
+            few = [other for other in left if CASE not in other and set(effect) < set(other)]
+            noise += float(np.maximum([left[other][0] for other in few], 0.0) @ _loads(cells[0], few, effect))
+            sure = max(min(len(clustered) - 1, 2 * noise**2 / max(float(rest[1:].var()), TINY)), 1.0)
+            off = ndtri(uniforms(rng, (draws,))) * np.sqrt(noise * sure / chdtri(sure, uniforms(rng, (draws,))))
+            one[1:] = np.maximum(max(spread * free - noise * (free - 1), 0.0) ** 0.5 + off, 0.0) ** 2 / free
         return one, told
 
     kept: list[Effect] = []
@@ -122,7 +133,6 @@ def components(
         if np.linalg.matrix_rank(_columns([*kept, effect], shared)) > len(kept):
             kept.append(effect)
     several = sum(len(effect) > 1 for effect in kept)
-    left: dict[Effect, tuple[float, float]] = {}
     for effect in sorted(kept, key=len, reverse=True):
         one, told = solved(kept, effect)
         if effect not in ((), (CASE,)) and not told:
@@ -136,6 +146,7 @@ def components(
         held,
         float(values.mean()),
         bool((cells[0] > 1).any()),
+        unseen,
     )
 
 
