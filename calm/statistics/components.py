@@ -120,7 +120,7 @@ def components(
         noise = float(rest[0]) if rest[0] > TINY else unseen / len(clustered)
         if WORDING in effect:
             one[1:] = max(spread, noise) * free / chdtri(free, uniforms(rng, (draws,))) - np.maximum(rest[1:], TINY)
-            return one, told
+            return one, told and bool(np.quantile(one[1:], least) > 0)
         sizes = dict(zip(kept, found[0].tolist(), strict=True)) | {other: size for other, (size, _) in left.items()}
         beside = [other for other in sizes if CASE not in other and set(effect) < set(other)]  # in no resample of cases
         parts = np.array([max(sizes[other], 0.0) for other in beside]) * _loads(cells[0], beside, effect)
@@ -128,7 +128,7 @@ def components(
         off = float(rest[1:].var()) + sum(2 * parts**2 / [freedom[other] for other in beside])
         sure = max(min(len(clustered) - 1, 2 * noise**2 / max(off, TINY**2)), 1.0)
         one[1:] = _apart(spread, free, noise * sure / chdtri(sure, uniforms(rng, (draws,))), noise, rng)
-        return one, told
+        return one, told and bool(np.quantile(one[1:], least) > 0)
 
     kept: list[Effect] = []
     for effect in _subsets(list(held)):  # those that the means can tell from each other
