@@ -190,7 +190,7 @@ PAIRED: Final = 2
 SPREADS: Final = ("what differs", "sd of the verdict [low, high]", "share")
 COUNTED: Final = (
     "Each bound, low and high, holds with 95 % by itself. Not told from 0: low is 0. Such a source counts as 0, but "
-    "cases count as measured. Case with order: in some cases the order matters more than in others; so with other pairs."
+    "cases count as measured. Case with order: the order matters more in some cases than in others; so with others."
 )
 LEGEND: Final = (
     "* the smallest error for so many calls, in its column. A 95 % interval is the mean plus or minus twice the error. "

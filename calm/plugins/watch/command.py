@@ -8,7 +8,6 @@ import sys
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from os.path import commonprefix
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -35,7 +34,7 @@ MOST_ASKS = 100
 HOUR_S = 3600.0
 MOST_NAMED = 5
 """How many of the differences between two judges are named."""
-MOST_SHOWN, MOST_BEFORE = 24, 12
+MOST_SHOWN, MOST_BEFORE = 36, 12
 """How many characters of each are shown."""
 
 
@@ -356,13 +355,11 @@ def _apart(before: Json, now: Json) -> str:
     '...the two is better. -> ...the two is worse.'
     """
     texts = ["none" if one is None else str(one) for one in (before, now)]
-    start = len(commonprefix(texts))
+    start = next((n for n, both in enumerate(zip(*texts, strict=False)) if len(set(both)) > 1), min(map(len, texts)))
     if start > MOST_BEFORE and max(map(len, texts)) > MOST_SHOWN:
         start = texts[0].find(" ", start - MOST_BEFORE, start) + 1 or start
         texts = [f"...{one[start:]}" for one in texts]
-    return " -> ".join(
-        one if len(one) <= MOST_SHOWN + MOST_BEFORE else f"{one[: MOST_SHOWN + MOST_BEFORE]}..." for one in texts
-    )
+    return " -> ".join(one if len(one) <= MOST_SHOWN else f"{one[:MOST_SHOWN]}..." for one in texts)
 
 
 def _refuse_strangers(path: Path, runs: Sequence[Run], cases: Sequence[Case]) -> None:

@@ -204,7 +204,7 @@ def test_other_wordings_of_a_prompt_are_asked_in_both_orders(tmp_path, monkeypat
         named = JUDGE_FILE.format(url=server.url).replace("task =", 'cases = "cases.jsonl"\ntask =')
         (tmp_path / "judge.toml").write_text(named)
         assert main(["design", "judge.toml", "--plan"]) == 0
-        assert "at most 192 calls" in capsys.readouterr().out
+        assert "at most 193 calls" in capsys.readouterr().out
         assert not server.judged
         assert main(["design", "judge.toml", "--cases=cases.jsonl", "-o", "found.json"]) == 0
         told = capsys.readouterr()
@@ -214,7 +214,7 @@ def test_other_wordings_of_a_prompt_are_asked_in_both_orders(tmp_path, monkeypat
     assert asked == 192
     assert body["levels"] == {"case": 12, "wording": 4, "order": 2}
     assert "another wording" in told.out.splitlines()[0]
-    assert "at most 192 calls" in told.err
+    assert "at most 193 calls" in told.err
     assert max(map(len, told.out.splitlines())) <= 80
 
 
