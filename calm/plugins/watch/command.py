@@ -224,7 +224,10 @@ def _tell(told: Sequence[str]) -> None:
     from calm.results.wording import lines
 
     width = get_terminal_size().columns if sys.stdout.isatty() else 80
-    print("\n".join(line for one in told for line in lines(one, width)), flush=True)
+    for one in told:
+        inset = " " * (len(one) - len(one.lstrip()))
+        for line in lines(one.lstrip(), width - len(inset)):
+            print(f"{inset}{line}", flush=True)
 
 
 def _affordable(
