@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from calm.core.case import Case
     from calm.engine.engine import Engine
-    from calm.gate.prices import Figure, Plan
+    from calm.gate.prices import Plan
     from calm.models.wire import Json, Judge
     from calm.plugins.watch.history import History, Reference, Run
     from calm.plugins.watch.since import Chosen
@@ -191,14 +191,12 @@ def _since(options: argparse.Namespace, judge: Judge) -> int:
     how = "Take a run of this judge, or compare two runs (`calm compare`)"
     _refuse_another(old, reference, f"{source}: it is a run", how)
     cap = options.max_calls or MOST_CALLS
-    chosen, whole, plan = _affordable(audit, judge, cases_from(files, judge), str(source), cap)
+    chosen, plan, fewer = _affordable(audit, judge, cases_from(files, judge), str(source), cap)
     refuse(_outputs(options), inputs=inputs(), caches=cache_files(options))
     twice = sum(len(row.clean) > 1 for row in chosen.rows.values())
     bounds = f"at most {plan.most.calls} calls, {plan.most.cost}{'; no call is made' if options.plan else ''}"
     first = ", and one call to try the server" if plan.most.calls > plan.asks.calls else ""
-    told = [f"{len(chosen.cases)} of {chosen.of} cases, {ASKS} asks each{first}: {bounds}"]
-    if whole.calls > plan.most.calls:
-        told.append(f"more cases would take {whole.calls} calls, and {cap} are allowed (--max-calls)")
+    told = [f"{len(chosen.cases)} of {chosen.of} cases, {ASKS} asks each{first}: {bounds}", *fewer]
     if twice < LEAST_ANCHORS:
         few = f"note: {source} asked {twice} of these cases twice or more, and {LEAST_ANCHORS} are needed to say that"
         told.append(f"{few} the judge did not move; here it can only be found to have moved")
@@ -232,9 +230,9 @@ def _tell(told: Sequence[str]) -> None:
 
 def _affordable(
     audit: Audit, judge: Judge, cases: Sequence[Case], source: str, cap: int
-) -> tuple[Chosen, Figure, Plan]:
+) -> tuple[Chosen, Plan, list[str]]:
     """
-    Return the cases to ask again, what all that are wanted would take at most, and the plan for these.
+    Return the cases to ask again, what they take, and why they are fewer than they could be, if they are.
 
     Raises:
         ConfigError: so few calls decide nothing.
@@ -246,15 +244,16 @@ def _affordable(
     plan = clean_plan(judge, chosen.cases, ASKS)
     most = plan.most
     if most.calls <= cap:
-        return chosen, most, plan
+        return chosen, plan, []
     fewer = cap * len(chosen.cases) // most.calls
     if fewer < LEAST_ANCHORS:
         raise ConfigError(
             f"{judge.name}: {LEAST_ANCHORS} cases are needed, and {cap} calls ask about {fewer}, {ASKS} times each; "
             f"allow more: --max-calls {most.calls} for {len(chosen.cases)} cases"
         )
+    why = f"{len(chosen.cases)} cases would take {most.calls} calls, and {cap} are allowed (--max-calls)"
     chosen = choose(audit, judge, cases, source, fewer)
-    return chosen, most, clean_plan(judge, chosen.cases, ASKS)
+    return chosen, clean_plan(judge, chosen.cases, ASKS), [why]
 
 
 def _outputs(options: argparse.Namespace) -> list[Output]:
