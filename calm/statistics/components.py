@@ -93,9 +93,7 @@ def components(
     of = [clustered[clusters[case]] for case in cases]
     lots = -np.log(uniforms(rng, (draws, len(clustered))))
     shared, means, roots = _pairs(cells, np.vstack([np.ones(len(of)), lots[:, of]]), list(held))
-    unseen = (1 - level ** (1 / len(clustered))) / 2
     left: dict[Effect, tuple[float, float]] = {}
-
     freedom = {effect: float(prod(held[name] - 1 for name in effect)) for effect in _subsets(list(held))}
 
     def solved(kept: Sequence[Effect], effect: Effect) -> tuple[Floats, bool]:
@@ -112,12 +110,12 @@ def components(
         rest = found @ _loads(cells[0], kept, effect) - one
         spread, drawn, free = max(float(one[0] + rest[0]), 0.0), one[1:] + rest[1:], freedom[effect]
         if effect == (CASE,):
-            if one[0] > 0:
-                free = max(min(len(clustered) - 1, 2 * spread**2 / max(float(drawn.var()), TINY)), 1.0)
-                one[1:] = spread * free / chdtri(free, uniforms(rng, (draws,))) - rest[1:]
+            free = max(min(len(clustered) - 1, 2 * spread**2 / max(float(drawn.var()), TINY)), 1.0)
+            one[1:] = spread * free / chdtri(free, uniforms(rng, (draws,))) - rest[1:] if one[0] > 0 else one[1:]
             return one, told
         told = bool(spread * free > rest[0] * chdtri(free, least) + TINY)
-        noise = float(rest[0]) if rest[0] > TINY else unseen / len(clustered)
+        number = len(clustered) / (len(cases) * float(_loads(cells[0], [(CASE, *effect)], effect)[0]))  # of a level
+        noise = float(rest[0]) if rest[0] > TINY else _unseen(number, level) / number
         if WORDING in effect:
             one[1:] = max(spread, noise) * free / chdtri(free, uniforms(rng, (draws,))) - np.maximum(rest[1:], TINY)
             return one, told and bool(np.quantile(one[1:], least) > 0)
@@ -141,14 +139,15 @@ def components(
             kept = [other for other in kept if other != effect]
             left[effect] = float(one[0]), max(0.0, float(np.quantile(one[1:], 1 - level)))
     found = np.array([solved(kept, effect)[0] for effect in kept])
+    twice = {of[case] for case in np.flatnonzero((cells[0] > 1).any(axis=(1, 2, 3)))}
     return Components(
         dict(zip(kept, found[:, 0].tolist(), strict=True)),
         found[:, 1:].T,
         left,
         held,
         float(cells[1].sum() / cells[0].sum()),
-        bool((cells[0] > 1).any()),
-        unseen,
+        bool(twice),
+        _unseen(len(twice or clustered), level),
     )
 
 
@@ -159,6 +158,11 @@ def _cells(said: Sequence[Said], places: Sequence[Mapping[str, int]]) -> Floats:
     for n in range(3):
         np.add.at(cells[n], at, np.array([one.value for one in said]) ** n)
     return cells
+
+
+def _unseen(number: float, level: float) -> float:
+    """Return the largest variance of an ask that so many questions without a difference leave open."""
+    return (1.0 - level ** (1 / number)) / 2
 
 
 def _apart(spread: float, free: float, noises: Floats, noise: float, rng: Random) -> Floats:
