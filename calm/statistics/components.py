@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
+from math import expm1, log, prod
 from random import Random
 from typing import Final, TypeAlias
 
@@ -162,7 +162,7 @@ def _cells(said: Sequence[Said], places: Sequence[Mapping[str, int]]) -> Floats:
 
 def _unseen(number: float, level: float) -> float:
     """Return the largest variance of an ask that so many questions without a difference leave open."""
-    return (1.0 - level ** (1 / number)) / 2
+    return -expm1(log(level) / number) / 2
 
 
 def _apart(spread: float, free: float, noises: Floats, noise: float, rng: Random) -> Floats:

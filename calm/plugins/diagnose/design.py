@@ -118,12 +118,13 @@ def designed(answers: Answers, *, cases: int | None, most: int, limits: Mapping[
 def spread(found: Components, effect: Effect) -> Estimate | None:
     """Return the standard deviation of an effect, with one-sided bounds; None: it was not asked about."""
     if effect in found.left:
-        return Estimate(0.0, 0.0, sqrt(found.left[effect][1]), found.levels[CASE], LEVEL)
-    if effect not in found.values:
+        one = Estimate(0.0, 0.0, sqrt(min(found.left[effect][1], 1.0)), found.levels[CASE], LEVEL)
+    elif effect in found.values:
+        draws = found.draws[:, list(found.values).index(effect)]
+        one = _estimate(sqrt(max(found.values[effect], 0.0)), draws.clip(0.0, 1.0) ** 0.5, found.levels[CASE])
+    else:
         return None
-    draws = found.draws[:, list(found.values).index(effect)]
-    one = _estimate(sqrt(max(found.values[effect], 0.0)), draws.clip(min=0.0) ** 0.5, found.levels[CASE])
-    return replace(one, high=sqrt(found.unseen)) if not effect and one.high < TINY else one
+    return one if one.high**2 > TINY else replace(one, high=sqrt(found.unseen))  # nothing differs, in so few cases
 
 
 def _estimate(value: float, draws: Floats, n: int) -> Estimate:
@@ -389,7 +390,7 @@ def _designs(body: Mapping[str, Json]) -> tuple[list[str], list[list[str]], str]
 def _headline(body: Mapping[str, Json]) -> list[str]:
     outcomes = [str(claim.get("outcome")) for claim in objects(body.get("claims"))]
     if not outcomes:
-        return []
+        return [f"{NOT_GREEN}: replies are missing"] if body.get("incomplete") else []
     proven = sum(one == Outcome.PASS.value for one in outcomes)
     worst = Outcome.FAIL.value if Outcome.FAIL.value in outcomes else Outcome.PASS.value
     whole = proven == len(outcomes) and not body.get("incomplete")
