@@ -405,13 +405,9 @@ def test_few_anchors_are_told_before_they_are_paid_for(tmp_path, capsys):
     """The plan says that no drift can raise an alarm, and from when on one can."""
     cases = anchors(tmp_path / "anchors.jsonl", bundled("pairwise")[:8])
     assert calm(tmp_path, "planted:noise=0.1", "--plan", cases=cases) == 0
-    assert "no drift of any size can raise an alarm in run 2" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "no drift of any size can raise an alarm in run 2" in " ".join(capsys.readouterr().out.split())
     assert calm(tmp_path, "planted:noise=0.1", cases=cases) == 0
-    assert "no drift of any size can raise an alarm in run 2" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "no drift of any size can raise an alarm in run 2" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_plan_makes_no_call_and_leaves_no_file(tmp_path, capsys):
