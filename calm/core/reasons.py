@@ -1037,6 +1037,8 @@ NONE: Final = Reason(Kind.NONE)
 """No reason: it is false, and has no words."""
 _ASK_PLAINLY: Final = "ask more plainly in [prompt] system, or take another model"
 _TRUE_SERVER: Final = "take another server, or tell its maker that these are not the answers that its API promises"
+UNFIT: Final = (Kind.APPLIES_NOT, Kind.NO_TWIN, Kind.NO_OTHER_IMAGE)
+"""Why an edit fits none of a run's cases."""
 MENDS: Final = {
     Kind.OFF_SCALE: "let [verdict.scale] in judge.toml and the prompt name the same scale",
     Kind.OUT_OF: "let [verdict.scale] in judge.toml and the prompt name the same scale",

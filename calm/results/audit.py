@@ -18,7 +18,7 @@ from calm.core.case import names
 from calm.core.claims import Outcome
 from calm.core.files import json_of, read_bytes, read_json, record_at
 from calm.core.measures import balanced_accuracy
-from calm.core.reasons import NONE, Kind, Reason, in_words
+from calm.core.reasons import NONE, UNFIT, Kind, Reason, in_words
 from calm.core.texts import CaseTexts, Picture
 from calm.core.trials import Trial
 from calm.core.verdict import Code
@@ -350,8 +350,8 @@ class Audit:
         of = [f for f in mine if f.measure in CONTROLS[control]]
         if of and all(f.outcome is Outcome.NOT_TESTED and f.reason.has(Kind.NO_DAMAGED_CLASS) for f in of):
             of = [f for f in mine if f.measure == balanced_accuracy.name]
-        # what applies to no case, such as a suite about runs of agents, leaves the control to its other claims
-        of = [f for f in of if not (f.outcome is Outcome.NOT_TESTED and f.reason.has(Kind.APPLIES_NOT))]
+        # what fits no case, such as a suite about runs of agents, leaves the control to its other claims
+        of = [f for f in of if not (f.outcome is Outcome.NOT_TESTED and any(map(f.reason.has, UNFIT)))]
         found = [f.outcome for f in of if f.outcome is Outcome.FAIL or not f.single]
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
+from math import expm1, log, prod
 from random import Random
 from typing import Final, TypeAlias
 
 import numpy as np
-from scipy.special import chdtri
+from scipy.special import chdtri, ndtri
 
 from calm.errors import EstimateError
 from calm.statistics.drift import Floats
@@ -52,7 +52,8 @@ class Components:
     `left` holds the effects that could not be told from 0 and are left out: what was estimated of each, by chance also
     below 0, and its upper bound. `levels` counts what was asked of each source with two levels or more. `mean` is that
     of all verdicts. Without a verdict asked twice alike, what a repeat adds and what all sources add together cannot be
-    told apart: `repeated` is False, and the effect of none holds both.
+    told apart: `repeated` is False, and the effect of none holds both. `unseen` is the largest variance that so many
+    questions, in none of which two verdicts differ, leave open.
     """
 
     values: Mapping[Effect, float]
@@ -61,6 +62,7 @@ class Components:
     levels: Mapping[str, int]
     mean: float
     repeated: bool
+    unseen: float = 0.0
 
 
 def components(
@@ -71,7 +73,9 @@ def components(
 
     A resample gives each cluster a weight by lot (Rubin 1981). Wordings are few, so in each resample the variance of
     their means is divided by a lot of its chi-square distribution (as in Weerahandi 1993), and so is the variance of
-    repeats, with the degrees of freedom that the resamples show (Satterthwaite 1946). Effects are left out one by
+    repeats, with the degrees of freedom that the resamples show (Satterthwaite 1946). The variance that is divided is
+    at least that of the noise alone: less is luck, and proves nothing. Orders and judges are no sample, so how far
+    their means are apart is shifted by a lot of its noise, in the distribution of Student. Effects are left out one by
     one, those of most sources first, unless they are told from 0: by the resamples if they are of a case, else by the F
     test of the variance of their means. That is at a one-sided `level` for a source alone, and for all effects of
     several sources together. Smallest n: 5 cases.
@@ -83,16 +87,14 @@ def components(
     cases = places[0]
     if len(cases) < FEWEST:
         raise EstimateError(f"expected verdicts on at least {FEWEST} cases, got {len(cases)}")
-    cells = np.zeros((3, *map(len, places)))
-    at = tuple([numbers[one.levels[n]] for one in said] for n, numbers in enumerate(places))
-    values = np.array([one.value for one in said])
-    for n in range(3):
-        np.add.at(cells[n], at, values**n)
+    cells = _cells(said, places)
     held = {name: len(found) for name, found in zip(SOURCES, places, strict=True) if len(found) > 1}
     clustered = _numbered(clusters[case] for case in cases)
     of = [clustered[clusters[case]] for case in cases]
     lots = -np.log(uniforms(rng, (draws, len(clustered))))
     shared, means, roots = _pairs(cells, np.vstack([np.ones(len(of)), lots[:, of]]), list(held))
+    left: dict[Effect, tuple[float, float]] = {}
+    freedom = {effect: float(prod(held[name] - 1 for name in effect)) for effect in _subsets(list(held))}
 
     def solved(kept: Sequence[Effect], effect: Effect) -> tuple[Floats, bool]:
         """Return an effect in all resamples beside those that are kept, and whether it is told from 0."""
@@ -101,42 +103,73 @@ def components(
         one = found[:, place]
         told = bool(np.quantile(one[1:], least) > 0)
         if not effect and one[0] > TINY:
-            free: float = 2 * one[0] ** 2 / max(float(one[1:].var()) * (1 + 2 / (len(clustered) - 1)), TINY)
+            free: float = max(2 * one[0] ** 2 / max(float(one[1:].var()) * (1 + 2 / (len(clustered) - 1)), TINY), 1.0)
             one[1:] = one[0] * free / chdtri(free, uniforms(rng, (draws,)))
         if (CASE in effect and effect != (CASE,)) or not effect:
             return one, told
         rest = found @ _loads(cells[0], kept, effect) - one
-        spread, drawn = max(float(one[0] + rest[0]), 0.0), one[1:] + rest[1:]
-        free = prod(held[name] - 1 for name in effect)
+        spread, drawn, free = max(float(one[0] + rest[0]), 0.0), one[1:] + rest[1:], freedom[effect]
         if effect == (CASE,):
-            free = min(len(clustered) - 1, 2 * spread**2 / max(float(drawn.var()), TINY))
-        else:
-            told = bool(spread * free > rest[0] * chdtri(free, least) + TINY)
-        if (effect == (CASE,) and one[0] > 0) or WORDING in effect:
-            free = max(free, 1.0)
-            one[1:] = spread * free / chdtri(free, uniforms(rng, (draws,))) - rest[1:]
-        return one, told
+            free = max(min(len(clustered) - 1, 2 * spread**2 / max(float(drawn.var()), TINY)), 1.0)
+            one[1:] = spread * free / chdtri(free, uniforms(rng, (draws,))) - rest[1:] if one[0] > 0 else one[1:]
+            return one, told
+        told = bool(spread * free > rest[0] * chdtri(free, least) + TINY)
+        number = len(clustered) / (len(cases) * float(_loads(cells[0], [(CASE, *effect)], effect)[0]))  # of a level
+        noise = float(rest[0]) if rest[0] > TINY else _unseen(number, level) / number
+        if WORDING in effect:
+            one[1:] = max(spread, noise) * free / chdtri(free, uniforms(rng, (draws,))) - np.maximum(rest[1:], TINY)
+            return one, told and bool(np.quantile(one[1:], least) > 0)
+        sizes = dict(zip(kept, found[0].tolist(), strict=True)) | {other: size for other, (size, _) in left.items()}
+        beside = [other for other in sizes if CASE not in other and set(effect) < set(other)]  # in no resample of cases
+        parts = np.array([max(sizes[other], 0.0) for other in beside]) * _loads(cells[0], beside, effect)
+        noise += sum(part for other, part in zip(beside, parts.tolist(), strict=True) if other in left)
+        off = float(rest[1:].var()) + sum(2 * parts**2 / [freedom[other] for other in beside])
+        sure = max(min(len(clustered) - 1, 2 * noise**2 / max(off, TINY**2)), 1.0)
+        one[1:] = _apart(spread, free, noise * sure / chdtri(sure, uniforms(rng, (draws,))), noise, rng)
+        return one, told and bool(np.quantile(one[1:], least) > 0)
 
     kept: list[Effect] = []
     for effect in _subsets(list(held)):  # those that the means can tell from each other
         if np.linalg.matrix_rank(_columns([*kept, effect], shared)) > len(kept):
             kept.append(effect)
     several = sum(len(effect) > 1 for effect in kept)
-    left: dict[Effect, tuple[float, float]] = {}
     for effect in sorted(kept, key=len, reverse=True):
         one, told = solved(kept, effect)
         if effect not in ((), (CASE,)) and not told:
             kept = [other for other in kept if other != effect]
             left[effect] = float(one[0]), max(0.0, float(np.quantile(one[1:], 1 - level)))
     found = np.array([solved(kept, effect)[0] for effect in kept])
+    twice = {of[case] for case in np.flatnonzero((cells[0] > 1).any(axis=(1, 2, 3)))}
     return Components(
         dict(zip(kept, found[:, 0].tolist(), strict=True)),
         found[:, 1:].T,
         left,
         held,
-        float(values.mean()),
-        bool((cells[0] > 1).any()),
+        float(cells[1].sum() / cells[0].sum()),
+        bool(twice),
+        _unseen(len(twice or clustered), level),
     )
+
+
+def _cells(said: Sequence[Said], places: Sequence[Mapping[str, int]]) -> Floats:
+    """Return the number of verdicts at each place, their sum, and that of their squares."""
+    cells = np.zeros((3, *map(len, places)))
+    at = tuple([numbers[one.levels[n]] for one in said] for n, numbers in enumerate(places))
+    for n in range(3):
+        np.add.at(cells[n], at, np.array([one.value for one in said]) ** n)
+    return cells
+
+
+def _unseen(number: float, level: float) -> float:
+    """Return the largest variance of an ask that so many questions without a difference leave open."""
+    return -expm1(log(level) / number) / 2
+
+
+def _apart(spread: float, free: float, noises: Floats, noise: float, rng: Random) -> Floats:
+    """Return how far means are apart, if each of some noises moved what was seen: `spread`, which holds `noise`."""
+    seen = max(spread * free - noise * (free - 1), 0.0) ** 0.5
+    apart: Floats = np.maximum(seen + ndtri(uniforms(rng, noises.shape)) * np.sqrt(noises), 0.0) ** 2 / free
+    return apart
 
 
 def _subsets(names: Sequence[str]) -> Iterator[Effect]:

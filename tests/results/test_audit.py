@@ -305,6 +305,7 @@ def test_a_variant_by_itself_does_not_unsettle_a_control(subtests):
         (Outcome.NOT_TESTED, because(Kind.VARIANT, because(Kind.APPLIES_NOT)), True),
         (Outcome.FAIL, because(Kind.VARIANT), True),
         (Outcome.NOT_TESTED, because(Kind.APPLIES_NOT), True),  # as a suite about runs of agents where there are none
+        (Outcome.NOT_TESTED, because(Kind.NO_OTHER_IMAGE), True),  # as where the pictures are in questions alone
         (Outcome.NOT_TESTED, because(Kind.TOO_FEW_FOR_LIMIT, 9), False),
         (Outcome.UNDECIDED, NONE, False),
     ]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from random import Random
 from textwrap import fill
 from typing import Final
@@ -21,7 +21,19 @@ from calm.results.parts import aligned, cell
 from calm.results.reports.extras import Section, Table, as_list, as_mapping, objects
 from calm.results.reports.pages import Page
 from calm.results.study_provenance import numbers, plain_fields
-from calm.statistics.components import CASE, JUDGE, ORDER, ORDERS, WORDING, Asks, Components, Effect, components, errors
+from calm.statistics.components import (
+    CASE,
+    JUDGE,
+    ORDER,
+    ORDERS,
+    TINY,
+    WORDING,
+    Asks,
+    Components,
+    Effect,
+    components,
+    errors,
+)
 from calm.statistics.drift import Floats
 
 SCHEMA: Final = "calm-design/1"
@@ -106,11 +118,13 @@ def designed(answers: Answers, *, cases: int | None, most: int, limits: Mapping[
 def spread(found: Components, effect: Effect) -> Estimate | None:
     """Return the standard deviation of an effect, with one-sided bounds; None: it was not asked about."""
     if effect in found.left:
-        return Estimate(0.0, 0.0, sqrt(found.left[effect][1]), found.levels[CASE], LEVEL)
-    if effect not in found.values:
+        one = Estimate(0.0, 0.0, sqrt(min(found.left[effect][1], 1.0)), found.levels[CASE], LEVEL)
+    elif effect in found.values:
+        draws = found.draws[:, list(found.values).index(effect)]
+        one = _estimate(sqrt(max(found.values[effect], 0.0)), draws.clip(0.0, 1.0) ** 0.5, found.levels[CASE])
+    else:
         return None
-    draws = found.draws[:, list(found.values).index(effect)]
-    return _estimate(sqrt(max(found.values[effect], 0.0)), draws.clip(min=0.0) ** 0.5, found.levels[CASE])
+    return one if one.high**2 > TINY else replace(one, high=sqrt(found.unseen))  # nothing differs, in so few cases
 
 
 def _estimate(value: float, draws: Floats, n: int) -> Estimate:
@@ -175,11 +189,19 @@ def _advice(found: Components, over: int, *, cases: bool) -> Advice:
 PAIRED: Final = 2
 """What so many sources add together is shown, even if it is not told from 0; what more of them add is in the record."""
 SPREADS: Final = ("what differs", "sd of the verdict [low, high]", "share")
-LEGEND: Final = (
-    "* the smallest error for so many calls. A 95 % interval is the mean plus or minus twice the error. These cases: "
-    "the mean over the cases that are asked, as in a gate. New cases: the mean over all cases of their kind. Wordings "
-    "are a sample of all that say the same; orders and judges are no sample. One order: drawn by lot for each case."
+COUNTED: Final = (
+    "Each bound, low and high, holds with 95 % by itself. Not told from 0: low is 0. Such a source counts as 0, but "
+    "cases count as measured. Case with order: the order matters more in some cases than in others; so with others."
 )
+LEGEND: Final = (
+    "* the smallest error for so many calls, in its column. A 95 % interval is the mean plus or minus twice the error. "
+    "These cases: the mean over the cases that are asked, as in a gate; where a number of cases stands, so many are "
+    "asked instead. New cases: the mean over all cases of their kind{}. Wordings are a sample of all that say the "
+    "same; orders and judges are no sample. One order: drawn by lot for each case."
+)
+CUT: Final = " (bounds are in the record, -o FILE)"
+COLOURS: Final = {Outcome.PASS.value: "GREEN (exit 0)", Outcome.FAIL.value: "RED (exit 1)"}
+NOT_GREEN: Final = "NOT GREEN (exit 1)"
 
 
 def to_json(one: Designed, *, spent: Json = None) -> dict[str, Json]:
@@ -197,6 +219,7 @@ def to_json(one: Designed, *, spent: Json = None) -> dict[str, Json]:
         "levels": dict(found.levels),
         "repeated": found.repeated,
         "repeats_itself": answers.frozen,
+        "crossed": len({one.levels for one in answers.said}) == prod(found.levels.values()),
         "asks": answers.asked,
         "unread": answers.unread,
         "lost": {str(reason): count for reason, count in answers.lost.items()},
@@ -245,10 +268,11 @@ def in_words(body: Mapping[str, Json]) -> str:
     judges = ", ".join(map(str, as_list(body.get("judges"))))
     about = [f"{judges}: {body.get('figure')}: {_number(body.get('mean')):.3f}", _asked(body), *_incomplete(body)]
     about += [f"note: {note}" for note in notes(body)]
-    heads, rows = _designs(body)
-    lines = [fill(said, WIDTH) for said in (*sentences(body), "", *about)]
-    lines += ["", *aligned([SPREADS, *_spreads(body)]), "", f"standard error of the mean over {_over(body)}"]
-    lines += [*aligned([heads, *rows]), fill(LEGEND, WIDTH), *_claims(body)]
+    heads, rows, legend = _designs(body)
+    claimed = [*_headline(body), *_claims(body)]
+    lines = [fill(said, WIDTH) for said in (*claimed, *([""] if claimed else []), *sentences(body), "", *about)]
+    lines += ["", *aligned([SPREADS, *_spreads(body)]), fill(COUNTED, WIDTH), ""]
+    lines += [f"standard error of the mean over {_over(body)}", *aligned([heads, *rows]), fill(legend, WIDTH)]
     return "\n".join([*lines, fill(cell(body.get("spent")), WIDTH)])
 
 
@@ -294,10 +318,13 @@ def _asked(body: Mapping[str, Json]) -> str:
 
     >>> _asked({"levels": {"case": 30, "wording": 4, "order": 2}, "asks": 240, "unread": 1})
     '30 cases x 4 wordings x 2 orders; 240 asks, 1 of them not read'
+    >>> _asked({"levels": {"case": 30, "wording": 4}, "asks": 90, "unread": 0, "crossed": False})
+    '30 cases x 4 wordings, not each in all; 90 asks, 0 of them not read'
     """
     names = {CASE: "cases", **PLURAL}
     levels = [f"{cell(number)} {names.get(name, name)}" for name, number in as_mapping(body.get("levels")).items()]
-    return f"{' x '.join(levels)}; {cell(body.get('asks'))} asks, {cell(body.get('unread'))} of them not read"
+    all_of = ", not each in all" if body.get("crossed") is False else ""
+    return f"{' x '.join(levels)}{all_of}; {cell(body.get('asks'))} asks, {cell(body.get('unread'))} of them not read"
 
 
 def _over(body: Mapping[str, Json]) -> str:
@@ -326,35 +353,58 @@ def notes(body: Mapping[str, Json]) -> tuple[str, ...]:
 def _spreads(body: Mapping[str, Json]) -> Iterator[tuple[str, str, str]]:
     alone = REPEAT if body.get("repeated") else f"{REPEAT} and the rest"
     for row in objects(body.get("sources")):
-        told, sources = row.get("told_from_0"), as_list(row.get("sources"))
-        share = f"{_number(row.get('share')):.0%}" if told else "not told from 0"
-        if told or len(sources) <= PAIRED:
-            yield " with ".join(map(str, sources)) or alone, _interval(row.get("sd")), share
+        counts, sources, size = row.get("told_from_0"), as_list(row.get("sources")), as_mapping(row.get("sd"))
+        told = [f"{_number(row.get('share')):.0%}"] if _number(row.get("share")) else []
+        told += [] if _number(size.get("low")) else ["not told from 0"]
+        if counts or len(sources) <= PAIRED:
+            yield " with ".join(map(str, sources)) or alone, _interval(size), ", ".join(told)
 
 
-def _designs(body: Mapping[str, Json]) -> tuple[list[str], list[list[str]]]:
-    levels = as_mapping(body.get("levels"))
+def _designs(body: Mapping[str, Json]) -> tuple[list[str], list[list[str]], str]:
+    """Return the heads and rows of the table of designs, and how to read it."""
+    levels, designs = as_mapping(body.get("levels")), objects(body.get("designs"))
     kept = [name for name in (WORDING, ORDER, JUDGE) if name in levels] + [REPEAT] * bool(body.get("repeated"))
-    least: dict[float, float] = {}
+    least: dict[tuple[str, float], float] = {}
+    for column, row in product(("these_cases", "new_cases"), designs):
+        if one := as_mapping(row.get(column)):
+            calls = column, _number(row.get("calls"))
+            least[calls] = min(least.get(calls, inf), _number(one.get("value")))
+
+    def starred(row: Mapping[str, Json], column: str) -> str:
+        one = as_mapping(row.get(column))
+        best = one and _number(one.get("value")) <= least[column, _number(row.get("calls"))]
+        return f"{'*' if best else ' '}{_interval(one) if one else cell(row.get('cases')) + ' cases'}"
+
     found = []
-    for row in objects(body.get("designs")):  # by calls, the smallest error for so many first
-        these = as_mapping(row.get("these_cases"))
-        value = _number(these.get("value"))
+    for row in designs:  # by calls, the smallest error for so many first
         counts = [cell(row.get(PLURAL[name])) for name in kept]
         if row.get("dealt") and WORDING in kept:
             counts[kept.index(WORDING)] += f" of {cell(row.get('dealt'))}"
-        star = "*" if these and value <= least.setdefault(_number(row.get("calls")), value) else " "
-        first = _interval(these) if these else "more cases"
-        found.append([cell(row.get("calls")), *counts, f"{star}{first}", _interval(row.get("new_cases"))])
-    heads = ["calls", *(PLURAL[name] for name in kept), f" {THESE}", NEW]
-    if sum(max(map(len, column)) + 2 for column in zip(heads, *found, strict=True)) > WIDTH:
-        found = [[*row[:-1], row[-1].partition(" ")[0]] for row in found]
-    return heads, found
+        found.append([cell(row.get("calls")), *counts, starred(row, "these_cases"), starred(row, "new_cases")])
+    heads = ["calls", *(PLURAL[name] for name in kept), f" {THESE}", f" {NEW}"]
+    if sum(max(map(len, column)) + 2 for column in zip(heads, *found, strict=True)) <= WIDTH + 2:
+        return heads, found, LEGEND.format("")
+    return heads, [[*row[:-1], row[-1].partition(" [")[0]] for row in found], LEGEND.format(CUT)
+
+
+def _headline(body: Mapping[str, Json]) -> list[str]:
+    outcomes = [str(claim.get("outcome")) for claim in objects(body.get("claims"))]
+    if not outcomes:
+        return [f"{NOT_GREEN}: replies are missing"] if body.get("incomplete") else []
+    proven = sum(one == Outcome.PASS.value for one in outcomes)
+    worst = Outcome.FAIL.value if Outcome.FAIL.value in outcomes else Outcome.PASS.value
+    whole = proven == len(outcomes) and not body.get("incomplete")
+    colour = COLOURS[worst] if whole or worst == Outcome.FAIL.value else NOT_GREEN
+    return [f"{colour}: {proven} of {len(outcomes)} limits {'is' if proven == 1 else 'are'} proven"]
 
 
 def _claims(body: Mapping[str, Json]) -> Iterator[str]:
     for claim in objects(body.get("claims")):
-        yield f"{claim.get('outcome')}: {claim.get('claim')}, {_interval(claim.get('sd'))}"
+        said = f"{claim.get('outcome')}: {claim.get('claim')}, {_interval(claim.get('sd'))}"
+        if claim.get("outcome") == Outcome.UNDECIDED.value:
+            more = " and wordings (--wordings)" if str(claim.get("claim")).startswith(WORDING) else ""
+            said += f"; more cases (--sample){more} narrow the bounds"
+        yield said
 
 
 def _interval(value: Json) -> str:
@@ -370,16 +420,17 @@ def _number(value: Json) -> float:
 
 
 def _sections(body: Mapping[str, Json]) -> tuple[Section, ...]:
-    facts = [*zip(("Also", "And"), sentences(body)[1:], strict=False)]
+    facts = [("Limits", text) for text in _headline(body)]
+    facts += zip(("Also", "And"), sentences(body)[1:], strict=False)
     facts += [("Figure", f"{body.get('figure')}: {cell(body.get('mean'))}"), ("Asked", _asked(body))]
     facts += [("Claim", text) for text in _claims(body)]
     facts += [("Cost", cell(body.get("spent")))] if body.get("spent") else []
-    heads, rows = _designs(body)
+    heads, rows, legend = _designs(body)
     title = f"Standard error of the mean over {_over(body)}"
     return (
         Section("", tuple(facts)),
-        Section("What the verdicts vary by", (), Table(SPREADS, tuple(_spreads(body)))),
-        Section(title, (("Read it so", LEGEND),), Table(tuple(heads), tuple(map(tuple, rows)))),
+        Section("What the verdicts vary by", (("Read it so", COUNTED),), Table(SPREADS, tuple(_spreads(body)))),
+        Section(title, (("Read it so", legend),), Table(tuple(heads), tuple(map(tuple, rows)))),
     )
 
 

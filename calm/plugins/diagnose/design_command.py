@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -17,10 +17,12 @@ from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.core.case import Case
+    from calm.gate.prices import Plan
     from calm.models.wire import Judge
     from calm.plugins.diagnose.sources import Answers, Crossed
 
 MOST_REPEATS, MOST_ASKS = 8, 8
+RESULTS = "results.json"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +37,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     option = design.add_argument
     option(
-        "judges", nargs="+", metavar="JUDGE", help=f"{JUDGES}; or RESULTS.json, which --calm-results wrote (repeatable)"
+        "judges",
+        nargs="+",
+        metavar="JUDGE",
+        help=f"{JUDGES}; or RESULTS.json of a run, or its folder",
     )
     option("--cases", action="append", default=[], metavar="FILE", help=CASES)
     option("--sample", type=int, default=30, metavar="N", help="ask about at most N cases (default 30)")
@@ -57,6 +62,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _design(options: argparse.Namespace) -> int:
     limits = _checked(options)
+    options.judges = [str(place) if (place := Path(one) / RESULTS).is_file() else one for one in options.judges]
     saved = [one.endswith(".json") for one in options.judges]
     if all(saved):
         return _from_records(options, limits)
@@ -108,6 +114,9 @@ def _from_judges(options: argparse.Namespace, limits: Mapping[str, float]) -> in
     for spec in options.judges:
         judge = judge_from(spec)
         judges += judge.members if isinstance(judge, Panel) else [judge]
+    prints = [judge.fingerprint for judge in judges if judge.fingerprint is not None]
+    if len(set(options.judges)) < len(options.judges) or len(set(prints)) < len(prints):
+        raise ConfigError("expected each judge once: the same judge twice is no second judge")
     refuse_unlike([(judge.name, judge.task) for judge in judges])
     given = cases_from(options.cases, judges[0])
     cases = sample(given, options.sample, options.seed)
@@ -120,7 +129,7 @@ def _from_judges(options: argparse.Namespace, limits: Mapping[str, float]) -> in
     if options.plan:
         print(printable(_plan(judges, cases, crossed), "\n"))
         return DONE
-    print(fitted(_asks(cases, crossed), sys.stderr), file=sys.stderr)
+    print(fitted(_asks(cases, crossed, list(_plans(judges, cases, crossed))), sys.stderr), file=sys.stderr)
     with opened_engine(options, *outputs_of(options, DESIGN)) as engine:
         for judge in judges:
             engine.admit(judge)
@@ -142,7 +151,7 @@ def _from_records(options: argparse.Namespace, limits: Mapping[str, float]) -> i
 
     if options.plan or options.paraphrases or options.cases:
         raise ConfigError("of saved runs nothing is asked, so --plan, --paraphrases and --cases have no use")
-    if len(set(options.judges)) < len(options.judges):
+    if len({Path(one).resolve() for one in options.judges}) < len(options.judges):
         raise ConfigError("expected each run once: the same run twice is no second judge")
     audits = [read(Path(one), texts=False) for one in options.judges]
     refuse(outputs_of(options, DESIGN), inputs=inputs(), caches=[])
@@ -163,20 +172,29 @@ def _told(
     return REFUSED if made.incomplete else DONE
 
 
-def _asks(cases: Sequence[Case], crossed: Crossed) -> str:
+def _plans(judges: Sequence[Judge], cases: Sequence[Case], crossed: Crossed) -> Iterator[Plan]:
+    from calm.gate.prices import clean_plan
+
+    for judge, shown in zip(judges, crossed.wordings.values(), strict=True):
+        yield clean_plan(judge, cases, len(shown) * (1 + crossed.both) * crossed.repeats)
+
+
+def _asks(cases: Sequence[Case], crossed: Crossed, plans: Sequence[Plan]) -> str:
     wordings = " + ".join(f"{len(one)}" for one in crossed.wordings.values())
     orders = " x 2 orders" if crossed.both else ""
     shown = f"{len(cases)} cases x {wordings} wordings{orders} x {crossed.repeats} repeats"
-    return f"at most {len(cases) * crossed.most:,} calls: {shown}"
+    first = sum(one.most.calls - one.asks.calls for one in plans)
+    tried = f", and {first} to try the server" if first else ""
+    return f"at most {len(cases) * crossed.most + first:,} calls: {shown}{tried}"
 
 
 def _plan(judges: Sequence[Judge], cases: Sequence[Case], crossed: Crossed) -> str:
-    from calm.gate.prices import clean_plan
     from calm.plugins.diagnose.design import WIDTH
 
-    told = [_asks(cases, crossed)]
-    for judge, (name, shown) in zip(judges, crossed.wordings.items(), strict=True):
-        most = clean_plan(judge, cases, len(shown) * (1 + crossed.both) * crossed.repeats).most
+    plans = list(_plans(judges, cases, crossed))
+    told = [fill(_asks(cases, crossed, plans), WIDTH)]
+    for judge, (name, shown), one in zip(judges, crossed.wordings.items(), plans, strict=True):
+        most = one.most
         told.append(fill(f"{name} ({judge.task}): at most {most.calls:,} calls, {most.cost}; no call is made", WIDTH))
         told += [f"  {wording.name}" for wording in shown]
     return "\n".join(told)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from calm.core.case import Case
     from calm.engine.engine import Engine
-    from calm.gate.prices import Figure
+    from calm.gate.prices import Plan
     from calm.models.wire import Json, Judge
     from calm.plugins.watch.history import History, Reference, Run
     from calm.plugins.watch.since import Chosen
@@ -34,7 +34,7 @@ MOST_ASKS = 100
 HOUR_S = 3600.0
 MOST_NAMED = 5
 """How many of the differences between two judges are named."""
-MOST_SHOWN = 24
+MOST_SHOWN, MOST_BEFORE = 36, 12
 """How many characters of each are shown."""
 
 
@@ -128,11 +128,8 @@ def _watch(options: argparse.Namespace) -> int:
         late = _backwards(runs, run)
         with_run(path, history, reference, run)
         end(path)
-    print(printable(in_words(found, reference), "\n"))
-    for note in (_replays(replayed), late, _unknown(judge)):
-        if note:
-            print(printable(note))
-    print(printable(spent))
+    notes = [note for note in (_replays(replayed), late, _unknown(judge)) if note]
+    _tell([*in_words(found, reference).splitlines(), *notes, spent])
     _write(options, to_json(found, reference, run, replayed))
     ran = f"{options.history} ({run.number} run{'s' if run.number > 1 else ''})"
     _summed_up(options, markdown(found, reference, run), ran, options.out)
@@ -194,11 +191,12 @@ def _since(options: argparse.Namespace, judge: Judge) -> int:
     how = "Take a run of this judge, or compare two runs (`calm compare`)"
     _refuse_another(old, reference, f"{source}: it is a run", how)
     cap = options.max_calls or MOST_CALLS
-    chosen, most = _affordable(audit, judge, cases_from(files, judge), str(source), cap)
+    chosen, plan, fewer = _affordable(audit, judge, cases_from(files, judge), str(source), cap)
     refuse(_outputs(options), inputs=inputs(), caches=cache_files(options))
     twice = sum(len(row.clean) > 1 for row in chosen.rows.values())
-    bounds = f"at most {most.calls} calls, {most.cost}{'; no call is made' if options.plan else ''}"
-    told = [f"{len(chosen.cases)} of {chosen.of} cases, {ASKS} asks each: {bounds}"]
+    bounds = f"at most {plan.most.calls} calls, {plan.most.cost}{'; no call is made' if options.plan else ''}"
+    first = ", and one call to try the server" if plan.most.calls > plan.asks.calls else ""
+    told = [f"{len(chosen.cases)} of {chosen.of} cases, {ASKS} asks each{first}: {bounds}", *fewer]
     if twice < LEAST_ANCHORS:
         few = f"note: {source} asked {twice} of these cases twice or more, and {LEAST_ANCHORS} are needed to say that"
         told.append(f"{few} the judge did not move; here it can only be found to have moved")
@@ -224,12 +222,17 @@ def _tell(told: Sequence[str]) -> None:
     from calm.results.wording import lines
 
     width = get_terminal_size().columns if sys.stdout.isatty() else 80
-    print("\n".join(line for one in told for line in lines(one, width)), flush=True)
+    for one in told:
+        inset = " " * (len(one) - len(one.lstrip()))
+        for line in lines(one.lstrip(), width - len(inset)):
+            print(f"{inset}{line}", flush=True)
 
 
-def _affordable(audit: Audit, judge: Judge, cases: Sequence[Case], source: str, cap: int) -> tuple[Chosen, Figure]:
+def _affordable(
+    audit: Audit, judge: Judge, cases: Sequence[Case], source: str, cap: int
+) -> tuple[Chosen, Plan, list[str]]:
     """
-    Return the cases to ask again, and what they take at most.
+    Return the cases to ask again, what they take, and why they are fewer than they could be, if they are.
 
     Raises:
         ConfigError: so few calls decide nothing.
@@ -238,17 +241,19 @@ def _affordable(audit: Audit, judge: Judge, cases: Sequence[Case], source: str, 
     from calm.plugins.watch.since import ASKS, LEAST_ANCHORS, choose
 
     chosen = choose(audit, judge, cases, source)
-    most = clean_plan(judge, chosen.cases, ASKS).most
+    plan = clean_plan(judge, chosen.cases, ASKS)
+    most = plan.most
     if most.calls <= cap:
-        return chosen, most
+        return chosen, plan, []
     fewer = cap * len(chosen.cases) // most.calls
     if fewer < LEAST_ANCHORS:
         raise ConfigError(
             f"{judge.name}: {LEAST_ANCHORS} cases are needed, and {cap} calls ask about {fewer}, {ASKS} times each; "
             f"allow more: --max-calls {most.calls} for {len(chosen.cases)} cases"
         )
+    why = f"{len(chosen.cases)} cases would take {most.calls} calls, and {cap} are allowed (--max-calls)"
     chosen = choose(audit, judge, cases, source, fewer)
-    return chosen, clean_plan(judge, chosen.cases, ASKS).most
+    return chosen, clean_plan(judge, chosen.cases, ASKS), [why]
 
 
 def _outputs(options: argparse.Namespace) -> list[Output]:
@@ -328,7 +333,7 @@ def _differences(old: Reference, new: Reference) -> str:
     """Return what two judges differ in, as far as they say it of themselves."""
     before, now = (_flat({"task": one.task, **one.about}) for one in (old, new))
     found = [
-        f"{key}: {_short(before.get(key))} -> {_short(now.get(key))}"
+        f"{key}: {_apart(before.get(key), now.get(key))}"
         for key in sorted(before.keys() | now.keys())
         if before.get(key) != now.get(key)
     ]
@@ -342,9 +347,21 @@ def _flat(about: Mapping[str, Json], within: str = "") -> dict[str, Json]:
     return flat
 
 
-def _short(value: Json) -> str:
-    text = "none" if value is None else str(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+def _apart(before: Json, now: Json) -> str:
+    """
+    Return two values, of long ones what they differ in.
+
+    >>> _apart(0.0, None)
+    '0.0 -> none'
+    >>> _apart("You are a judge. Say which of the two is better.", "You are a judge. Say which of the two is worse.")
+    '...the two is better. -> ...the two is worse.'
+    """
+    texts = ["none" if one is None else str(one) for one in (before, now)]
+    start = next((n for n, both in enumerate(zip(*texts, strict=False)) if len(set(both)) > 1), min(map(len, texts)))
+    if start > MOST_BEFORE and max(map(len, texts)) > MOST_SHOWN:
+        start = texts[0].find(" ", start - MOST_BEFORE, start) + 1 or start
+        texts = [f"...{one[start:]}" for one in texts]
+    return " -> ".join(one if len(one) <= MOST_SHOWN else f"{one[:MOST_SHOWN]}..." for one in texts)
 
 
 def _refuse_strangers(path: Path, runs: Sequence[Run], cases: Sequence[Case]) -> None:

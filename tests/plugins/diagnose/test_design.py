@@ -119,6 +119,14 @@ def test_nothing_is_advised_where_nothing_differs_or_nothing_was_asked_twice():
     assert all("not known" in said for said in sentences(to_json(once)))
 
 
+def test_cases_without_a_difference_prove_no_small_one():
+    """Of ten cases: in one of four the judge may differ, and all ten agree in one of 20 such samples."""
+    limits = {"wording": 0.05, "order": 0.05, "repeat": 0.05}
+    found = designed_of(PythonJudge(_sound, "tests:sound"), cases=PAIRS[:10], limits=limits)
+
+    assert [outcome.value for *_, outcome in found.claims] == ["UNDECIDED"] * 3
+
+
 def _sound(case):
     good = {one.question: one[one.better].text for one in PAIRS}[case.question]
     return next(answer.id for answer in case.shown if good in answer.text)
@@ -204,7 +212,7 @@ def test_other_wordings_of_a_prompt_are_asked_in_both_orders(tmp_path, monkeypat
         named = JUDGE_FILE.format(url=server.url).replace("task =", 'cases = "cases.jsonl"\ntask =')
         (tmp_path / "judge.toml").write_text(named)
         assert main(["design", "judge.toml", "--plan"]) == 0
-        assert "at most 192 calls" in capsys.readouterr().out
+        assert "at most 193 calls" in capsys.readouterr().out
         assert not server.judged
         assert main(["design", "judge.toml", "--cases=cases.jsonl", "-o", "found.json"]) == 0
         told = capsys.readouterr()
@@ -214,7 +222,7 @@ def test_other_wordings_of_a_prompt_are_asked_in_both_orders(tmp_path, monkeypat
     assert asked == 192
     assert body["levels"] == {"case": 12, "wording": 4, "order": 2}
     assert "another wording" in told.out.splitlines()[0]
-    assert "at most 192 calls" in told.err
+    assert "at most 193 calls" in told.err
     assert max(map(len, told.out.splitlines())) <= 80
 
 
@@ -227,7 +235,8 @@ def test_a_saved_run_is_read_without_a_call_and_two_are_two_judges(runs, tmp_pat
         run_gate(f"planted:noise={0.4 if name == 'one' else 0.05}", tmp_path, "--calm-sample=30", what=suites)
         (tmp_path / "results.json").rename(f"{name}.json")
 
-    assert main(["design", *(f"{name}.json" for name in runs), "-o", "found.json"]) == 0
+    (tmp_path / "one.json").rename(tmp_path / "results.json")
+    assert main(["design", ".", *(f"{name}.json" for name in runs[1:]), "-o", "found.json"]) == 0
     assert "no call was made" in capsys.readouterr().out
     body = json.loads((tmp_path / "found.json").read_text())
 
@@ -305,6 +314,7 @@ def test_a_cap_leaves_it_incomplete(tmp_path, monkeypatch, capsys):
         (["--limit=order=0.1", "--limit=order=0.2"], "got 'order=0.2'"),
         (["other.json"], "either judges to ask or results"),
         (["planted:task=score"], "expected judges of one known task"),
+        (["planted:noise=0.3"], "expected each judge once"),
         (["planted:noise=0.3,task=score"], "expected judges of one known task"),
     ],
 )

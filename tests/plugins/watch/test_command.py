@@ -398,16 +398,16 @@ def test_a_clock_that_went_backwards_is_told(tmp_path, capsys, monkeypatch):
     with_run(path, History(), history.reference, replace(history.runs[0], at=later))
 
     assert calm(tmp_path, "planted:noise=0.1") == 0
-    assert "but a run was made at 21" in capsys.readouterr().out
+    assert "but a run was made at 21" in " ".join(capsys.readouterr().out.split())
 
 
 def test_few_anchors_are_told_before_they_are_paid_for(tmp_path, capsys):
     """The plan says that no drift can raise an alarm, and from when on one can."""
     cases = anchors(tmp_path / "anchors.jsonl", bundled("pairwise")[:8])
     assert calm(tmp_path, "planted:noise=0.1", "--plan", cases=cases) == 0
-    assert "with 8 anchors, no drift of any size can raise an alarm in run 2" in capsys.readouterr().out
+    assert "no drift of any size can raise an alarm in run 2" in " ".join(capsys.readouterr().out.split())
     assert calm(tmp_path, "planted:noise=0.1", cases=cases) == 0
-    assert "with 8 anchors, no drift of any size can raise an alarm in run 2" in capsys.readouterr().out
+    assert "no drift of any size can raise an alarm in run 2" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_plan_makes_no_call_and_leaves_no_file(tmp_path, capsys):
