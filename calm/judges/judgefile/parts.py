@@ -471,10 +471,9 @@ def _of_parts(verdict: Table, kind: Kind, task: Task | None) -> Format:
 
 
 def _part(parts: Table, name: str, kind: Kind, values: Mapping[str, float | str]) -> Part | None:
-    table = parts.table(name)
+    table = parts.table(name, "verdict.parts.NAME")
     if table is None:
         return None
-    table.keys = KEYS["verdict.parts.NAME"]
     own = PARTED.get(kind, "label")
     for key in ("field", "tag", "pattern", "label"):
         if key in table.values and key != own:

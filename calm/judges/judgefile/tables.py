@@ -327,14 +327,14 @@ class Table:
         self.expected(key, "true or false")
         return None
 
-    def table(self, key: str) -> Table | None:
-        """Return an inner table; None, which is noted, for any other value."""
+    def table(self, key: str, of: str = "") -> Table | None:
+        """Return an inner table, of a kind that has keys of its own; None, which is noted, for any other value."""
         value = self.get(key)
         if value is None:
             return None
         if isinstance(value, dict):
             name = f"{self.name}.{key}"
-            return Table(self.path, name, value, self.problems, KEYS.get(name, {}))
+            return Table(self.path, name, value, self.problems, KEYS.get(of or name, {}))
         self.expected(key, "a table such as { name = value }")
         return None
 
