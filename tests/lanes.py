@@ -37,12 +37,16 @@ DENSE = ("tests/core/", "tests/experiment/", "tests/gate/test_probe", "tests/jud
 """Tests of what decides: those that `tools.mutation` counts on."""
 ALWAYS = (
     "tests/gate/test_default_gate_simulated.py",
+    "tests/models/test_streams.py::test_a_run_without_capture_prints_no_credential",
+    "tests/plugins/rubrics/test_rubrics.py::test_a_criterion_that_a_claim_meets_is_named_and_no_other",
+    "tests/plugins/search/test_curve.py::test_a_biased_judge_is_red_and_a_sound_one_green",
     "tests/plugins/self_preference/test_twins.py::test_a_judge_that_breaks_ties_for_itself_is_red_and_a_fair_one_green",
     "tests/results/test_baseline.py",
     "tests/pytest_plugin/test_conservation.py::test_whoever_dies_no_record_is_green[the page-is killed",
     *("tests/papers/", "tests/weight/", "tests/packaging/", "tests/ci/"),
     "tests/suites/test_diagonal.py::test_planted_biases_fail_their_own_suites_and_no_other[score",
     "tests/suites/test_diagonal.py::test_a_sound_judge_with_a_little_noise_passes[1-score-100]",
+    "tests/suites/test_over_correction.py::test_a_judge_that_over_corrects_is_red_and_a_sound_one_green",
 )
 """How the ids begin of tests that run at every change, however long they take."""
 
