@@ -142,10 +142,14 @@ def _unread(verdict: Verdict, before: Verdict, judge: Judge) -> str:
     form = judge.form if isinstance(judge, PromptedJudge) else None
     if readable(before) and not isinstance(verdict, NoReply):
         what = "the judge declines" if isinstance(verdict, Refused) else "the reply holds no verdict"
+        if judge.endpoints:
+            mend = "let the prompt ask for a verdict whatever stands in the answer. If the reply is cut short, raise "
+            mend += "max_tokens in [model]"
+        else:
+            mend = "let its code return one whatever stands in the answer"
         return (
             f"as it is, the case gets a verdict{f' ({way(form)})' if form else ''}; only after the edit {what}. "
-            f"An audit cannot say what an edit does if more than {UNREAD:.0%} of the replies to it are so: let the "
-            "prompt ask for a verdict whatever stands in the answer"
+            f"An audit cannot say what an edit does if more than {UNREAD:.0%} of the replies to it are so: {mend}"
         )
     if isinstance(verdict, NoReply):
         return f"the judge gave no reply, so an audit would not work: {verdict.reason}"

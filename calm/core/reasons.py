@@ -83,7 +83,7 @@ _UNDRAWN: Final[Mapping[str, str]] = {
 }
 """What keeps words out of a picture; an older record does not know which it is."""
 _ALONE: Final[Mapping[str, str]] = {
-    "false_fail_gain": "they pass or fail no answer by itself",
+    **dict.fromkeys(("false_fail_rate", "false_pass_rate", "false_fail_gain"), "they pass or fail no answer by itself"),
     "slot_pull": "one answer has no order",
 }
 """Why a measure says nothing of other verdicts than its own."""

@@ -181,6 +181,7 @@ def read_baseline(path: Path) -> Audit:
     Raises:
         ConfigError: no such file, not JSON, another schema, or damaged; the message says what was expected.
     """
+    path = record_at(path)
     body = read_json(path, "a baseline, which `calm accept` writes", parse_constant=_no_number)
     schema = body.get("schema") if isinstance(body, dict) else None
     if schema == OLDER:

@@ -400,7 +400,7 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
             steps += _mitigations(audit, one)
         return [*steps, *looks]
     steps = []
-    if one.bias in CONTROLS:
+    if one.bias in CONTROLS and (base(one.lead.measure) not in _LEADS[1] or troubles(audit)[0].bias == one.bias):
         steps.append(Step("Do this first: while it fails, no other finding means much."))
     failed = [f for f in one.findings if f.outcome is Outcome.FAIL]
     steps += (tried := _mitigations(audit, one))
@@ -453,7 +453,8 @@ def _silent(audit: Audit, one: Trouble) -> str:
         if (found := finding.reason.of(Kind.UNREAD_REPLIES)) is not None:
             arm = str(found.details[0])
             rows = (row for row in finding.trials if any(str(said).startswith("!") for said in getattr(row, arm, ())))
-            return next(filter(None, (again(audit, finding, row) for row in rows)), "")
+            if command := next(filter(None, (again(audit, finding, row) for row in rows)), ""):
+                return command
     return ""
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import expm1, log, prod
+from math import expm1, inf, log, prod
 from random import Random
 from typing import Final, TypeAlias
 
@@ -85,11 +85,13 @@ def components(
     """
     places = [_numbered(one.levels[n] for one in said) for n in range(len(SOURCES))]
     cases = places[0]
-    if len(cases) < FEWEST:
-        raise EstimateError(f"expected verdicts on at least {FEWEST} cases, got {len(cases)}")
     cells = _cells(said, places)
     held = {name: len(found) for name, found in zip(SOURCES, places, strict=True) if len(found) > 1}
     clustered = _numbered(clusters[case] for case in cases)
+    if len(clustered) < FEWEST:
+        raise EstimateError(
+            f"expected verdicts on at least {FEWEST} cases of different questions, got {len(clustered)}"
+        )
     of = [clustered[clusters[case]] for case in cases]
     lots = -np.log(uniforms(rng, (draws, len(clustered))))
     shared, means, roots = _pairs(cells, np.vstack([np.ones(len(of)), lots[:, of]]), list(held))
@@ -103,7 +105,7 @@ def components(
         one = found[:, place]
         told = bool(np.quantile(one[1:], least) > 0)
         if not effect and one[0] > TINY:
-            free: float = max(2 * one[0] ** 2 / max(float(one[1:].var()) * (1 + 2 / (len(clustered) - 1)), TINY), 1.0)
+            free = _degrees(one, len(clustered), cells[0])
             one[1:] = one[0] * free / chdtri(free, uniforms(rng, (draws,)))
         if (CASE in effect and effect != (CASE,)) or not effect:
             return one, told
@@ -149,6 +151,13 @@ def components(
         bool(twice),
         _unseen(len(twice or clustered), level),
     )
+
+
+def _degrees(found: Floats, clusters: int, asks: Floats) -> float:
+    """Return the degrees of freedom of a variance of repeats (Satterthwaite): no more than what was asked again."""
+    spread = max(float(found[1:].var()) * (1 + 2 / (clusters - 1)), TINY)
+    again = float((asks - 1).clip(0).sum())
+    return max(min(2 * float(found[0]) ** 2 / spread, again or inf), 1.0)
 
 
 def _cells(said: Sequence[Said], places: Sequence[Mapping[str, int]]) -> Floats:

@@ -424,6 +424,18 @@ high = 10
     assert "did you mean" in fault
 
 
+@pytest.mark.parametrize("name", ["auth_token", "token", "tokens", "api_keys", "bearer", "extra_headers"])
+def test_what_may_be_a_secret_is_never_shown(write, name):
+    """Not as the value of a key that is spelt alike, such as max_tokens."""
+    text = f'[judge]\nname = "j"\ntask = "score"\n[model]\nprovider = "openai"\nmodel = "m"\n{name} = "sk-live-1234"\n'
+
+    told = problems(write(text), {"OPENAI_API_KEY": "k"})
+
+    assert len(told) == 1
+    assert name in told[0]
+    assert "1234" not in told[0]
+
+
 def test_what_is_not_toml_is_told_with_its_place(write, subtests):
     """Syntax errors name the line."""
     for text, what in [

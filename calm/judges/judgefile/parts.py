@@ -397,9 +397,9 @@ def classes_of(document: Mapping[str, object], path: Path, task: Task | None, pr
         problems.append(f"{path}: expected a table [labels] with the classes, as the task is 'label'; write {example}")
         return None
     table.unknown()
-    more = {key: given[key] for key in KEYS["labels"] if key in given and key != "classes"}
+    more = {key: table.values[key] for key in KEYS["labels"] if key in table.values and key != "classes"}
     try:
-        return checked(given.get("classes", []), **more)
+        return checked(table.values.get("classes", []), **more)
     except ConfigError as error:
         for problem in error.problems:
             key, _, what = problem.partition(": ")

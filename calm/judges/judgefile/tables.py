@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -171,6 +172,7 @@ _UNSEEN: Final = frozenset({"Cc", "Zl", "Zp"})
 _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction in which a text is shown."""
 _SECRET: Final = ("api_key_env", "headers", "headers_env", "query", "query_env")
+_TELLING: Final = re.compile("tokens?$|key|secret|pass|pw|auth|header|bearer|cred|cookie|sign", re.IGNORECASE)
 _OWN: Final = Key("text")
 """A key that the user names."""
 
@@ -186,10 +188,14 @@ def dict_of(value: object) -> dict[str, object]:
 
 
 def as_meant(values: Mapping[str, object], known: Collection[str], but: Collection[str] = ()) -> dict[str, object]:
-    """Return values by the known name that each name most likely means, where no value has that; never one of `but`."""
-    free = set(known) - {*values, *but}
-    meant = {name: closest(name, free) for name in values if name not in known}
-    return {meant.get(name) or name: value for name, value in values.items()}
+    """
+    Return values by the known name that each name most likely means, where no value has that; never one of `but`.
+
+    A name that speaks of a secret stays as it is: a message about what it means would show its value.
+    """
+    free = set(known) - {*values}
+    meant = {name: closest(name, free) for name in values if name not in known and not _TELLING.search(name)}
+    return {taken if (taken := meant.get(name)) and taken not in but else name: one for name, one in values.items()}
 
 
 def shown(name: str, value: object) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -313,7 +314,8 @@ def _refuse_slip(name: str, said: Sequence[Said]) -> None:
     if len(ordered) < LEAST_VALUES or counts.total() < ENOUGH:
         return
     for slip, others in ((ordered[-1], ordered[:-1]), (ordered[0], ordered[1:])):
-        if counts[slip] == 1 and _wide(ordered) > WIDER * _wide(others):
+        near = min(abs(slip - one) for one in others) <= max(b - a for a, b in pairwise(others))
+        if counts[slip] == 1 and not near and _wide(ordered) > WIDER * _wide(others):
             case = next(one for one, _, value in said if is_number(str(value)) and float(str(value)) == slip)
             raise ConfigError(
                 f"{name}: case {clipped(case, _LONG)!r}: expected a score like all others, {others[0]:g} to "
@@ -347,7 +349,9 @@ def _holds_shares(found: Sequence[float]) -> bool:
     """Return whether scores are shares of 1, maybe beside others: nothing is near 1, or only shares have fractions."""
     small, large = [one for one in found if 0 < one < 1], [one for one in found if one > 1]
     apart = all(one > FAR for one in large)
-    return bool(small) and (apart or (any(one % 0.5 for one in small) and not any(one % 1 for one in large)))
+    whole = not any(one % 1 for one in large)
+    far = apart and (whole or len(small) > 1)  # one alone may be a low score of the large scale
+    return bool(small) and (far or (whole and any(one % 0.5 for one in small)))
 
 
 def _recorded(path: Path, words: Mapping[str, float | None]) -> tuple[list[Said], Scale | None, Kind | None]:

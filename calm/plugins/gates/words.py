@@ -230,9 +230,10 @@ def migration_in_words(found: Migration, rule: Rule) -> list[str]:
 
 
 def _carried(found: Migration, mark: float) -> str:
-    what = "pass mark" if found.what == "pass-mark" else found.what
+    what, shown = found.what, number(mark)
     told = f"The {what} of these cases is {number(found.rate)}; with the old judge it was {number(found.old_rate)}."
     if found.what == "pass-mark":
+        what, shown = "pass mark", f"{mark:.10g}"  # a score as it is: rounded up it would pass nothing
         told = f"It passes {of_hundred(found.rate)} of 100 verdicts; the old one passed {of_hundred(found.old_rate)}."
     between = f"{number(found.low)} to {number(found.high)}"
-    return f"take a {what} of {number(mark)} ({between}) with the new judge, in place of {found.old_mark:g}. {told}"
+    return f"take a {what} of {shown} ({between}) with the new judge, in place of {found.old_mark:g}. {told}"

@@ -107,11 +107,13 @@ def headline(body: Mapping[str, Json]) -> str:
 
 
 def colour(body: Mapping[str, Json]) -> str:
-    """Return RED if a criterion, or the rubric as a whole, can be gamed; GREEN if all of them are decided."""
-    answers = {one.get("answer") for key in ("criteria", "together") for one in objects(body.get(key))}
+    """Return RED if a criterion, or the rubric as a whole, can be gamed; GREEN if all are decided and one was tried."""
+    found = [one for key in ("criteria", "together") for one in objects(body.get(key))]
+    answers = {one.get("answer") for one in found}
     if Answer.GAMED in answers:
         return "RED"
-    return "NOT GREEN" if Answer.OPEN in answers or body.get("incomplete") else "GREEN"
+    untried = not any(one.get("tried") for one in found)
+    return "NOT GREEN" if untried or Answer.OPEN in answers or body.get("incomplete") else "GREEN"
 
 
 def notes(body: Mapping[str, Json]) -> tuple[str, ...]:

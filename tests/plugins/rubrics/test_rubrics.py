@@ -352,7 +352,7 @@ def test_a_judge_and_a_writer_on_a_server(tmp_path, monkeypatch, capsys):
 
 
 def test_recorded_verdicts_tell_what_needs_no_exploit(tmp_path, monkeypatch):
-    """Without a call: what no answer fails, and what moves together; nothing is said of exploits of all together."""
+    """Without a call: what no answer fails, and what moves together. Of exploits nothing is said, so it is not green."""
     monkeypatch.chdir(tmp_path)
     replies.write(tmp_path / "rubric.jsonl")
     said = [{"case": row["id"], "verdict": replies.truth(row["answers"][0]["text"])} for row in replies.rows()]
@@ -361,7 +361,7 @@ def test_recorded_verdicts_tell_what_needs_no_exploit(tmp_path, monkeypatch):
     status = main(["rubric", "recorded:rubric:verdicts.jsonl", "--cases=rubric.jsonl"])
 
     record = json.loads((tmp_path / "rubric.json").read_text("utf-8"))
-    assert (status, record["asks"], record["together"]) == (0, 60, [])
+    assert (status, record["asks"], record["together"]) == (1, 60, [])
     assert answers(record) == APART | NOTHING
     assert causes(record, "sorry") == [("no exploits", None)]
     assert [one["together"] for one in record["pairs"]].count(True) == 1
