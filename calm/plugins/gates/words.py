@@ -230,7 +230,8 @@ def migration_in_words(found: Migration, rule: Rule) -> list[str]:
 
 
 def _carried(found: Migration, mark: float) -> str:
-    what, shown = found.what, number(mark)
+    what: str = found.what
+    shown = number(mark)
     told = f"The {what} of these cases is {number(found.rate)}; with the old judge it was {number(found.old_rate)}."
     if found.what == "pass-mark":
         what, shown = "pass mark", f"{mark:.10g}"  # a score as it is: rounded up it would pass nothing
