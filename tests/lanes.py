@@ -30,8 +30,8 @@ def one_in(share, rows, start=0):
 
 NIGHTLY = Path(__file__).with_name("nightly.txt")
 """The tests that take longer than `LONGEST_S`, by their ids: they run each night, and not at every change."""
-LONGEST_S, LONGEST_DENSE_S = 1.0, 3.0
-QUICK_S = 8.0
+LONGEST_S, LONGEST_DENSE_S = 0.6, 2.0
+QUICK_S = 4.0
 """What is the quickest of its kind runs at every change, unless it takes longer than this."""
 DENSE = ("tests/core/", "tests/experiment/", "tests/gate/test_probe", "tests/judges/test_reading", "tests/statistics/")
 """Tests of what decides: those that `tools.mutation` counts on."""
@@ -41,7 +41,6 @@ ALWAYS = (
     "tests/plugins/rubrics/test_rubrics.py::test_a_criterion_that_a_claim_meets_is_named_and_no_other",
     "tests/plugins/search/test_curve.py::test_a_biased_judge_is_red_and_a_sound_one_green",
     "tests/plugins/self_preference/test_twins.py::test_a_judge_that_breaks_ties_for_itself_is_red_and_a_fair_one_green",
-    "tests/results/test_baseline.py",
     "tests/pytest_plugin/test_conservation.py::test_whoever_dies_no_record_is_green[the page-is killed",
     *("tests/papers/", "tests/weight/", "tests/packaging/", "tests/ci/"),
     "tests/suites/test_diagonal.py::test_planted_biases_fail_their_own_suites_and_no_other[score",

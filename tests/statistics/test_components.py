@@ -247,7 +247,7 @@ def test_verdicts_that_are_all_equal_vary_by_nothing():
 
 
 def test_too_few_cases_are_refused():
-    with pytest.raises(EstimateError, match="at least 5 cases, got 4"):
+    with pytest.raises(EstimateError, match="at least 5 cases of different questions, got 4"):
         split(np.ones((4, 3, 1, 1, 2)))
 
 

@@ -352,7 +352,7 @@ def test_a_judge_and_a_writer_on_a_server(tmp_path, monkeypatch, capsys):
 
 
 def test_recorded_verdicts_tell_what_needs_no_exploit(tmp_path, monkeypatch):
-    """Without a call: what no answer fails, and what moves together. Of exploits nothing is said, so it is not green."""
+    """Without a call: what no answer fails, and what moves together; not green, as no exploit was tried."""
     monkeypatch.chdir(tmp_path)
     replies.write(tmp_path / "rubric.jsonl")
     said = [{"case": row["id"], "verdict": replies.truth(row["answers"][0]["text"])} for row in replies.rows()]
