@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import CONTINUE, bill, impossible, opened_engine, stays
+from calm.core.files import record_at
 from calm.errors import ConfigError
 from calm.plugins.diagnose.command import MOST_WORDINGS, add_record, outputs_of, tell
 from calm.results.wording import fitted, printable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from calm.plugins.diagnose.sources import Answers, Crossed
 
 MOST_REPEATS, MOST_ASKS = 8, 8
-RESULTS = "results.json"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -62,7 +62,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _design(options: argparse.Namespace) -> int:
     limits = _checked(options)
-    options.judges = [str(place) if (place := Path(one) / RESULTS).is_file() else one for one in options.judges]
+    options.judges = [str(place) if (place := record_at(Path(one))) != Path(one) else one for one in options.judges]
     saved = [one.endswith(".json") for one in options.judges]
     if all(saved):
         return _from_records(options, limits)

@@ -18,6 +18,7 @@ from calm.cases.foreign.columns import NOTHING, is_number, unknown_columns
 from calm.cases.foreign.records import Row, Table, load, names_of, written
 from calm.cases.logs.judgments import Judgment, scaled, usual_scale
 from calm.core.agreement import on_scale
+from calm.core.files import record_at
 from calm.core.trials import Trial
 from calm.core.verdict import Criteria, Scale, Score, Verdict, code, readable
 from calm.errors import FEW, ConfigError, closest, few_of, series
@@ -65,7 +66,6 @@ WIDER: Final = 5.0
 """One score that makes the usual scale of all others more than so many times as wide is likely a slip."""
 LEAST_VALUES, ENOUGH = 3, 10
 """Of fewer different scores, or fewer scores, none is likely a slip."""
-_RESULTS: Final = "results.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +227,8 @@ def _words(texts: Sequence[str]) -> dict[str, float | None]:
 
 
 def _is_record(path: Path) -> bool:
-    if path.is_dir():
-        return (path / _RESULTS).exists()
+    if record_at(path) != path:
+        return True
     with suppress(OSError, ValueError), path.open("rb") as file:
         return _RECORD.search(file.read(_SIGHT)) is not None
     return False
@@ -364,7 +364,7 @@ def _recorded(path: Path, words: Mapping[str, float | None]) -> tuple[list[Said]
     from calm.results.baseline import read_record
     from calm.results.records import family_of, scale_of, untouched
 
-    place = path / _RESULTS if path.is_dir() else path
+    place = record_at(path)
     audit = read_record(place)
     scale, rows = scale_of(audit.judge), untouched(audit)
     found = [(row.case, row.cluster, _worth(verdict, row, scale, words)) for row in rows for verdict in row.clean]
